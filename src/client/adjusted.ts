@@ -7,7 +7,7 @@ type Document = Readonly<Record<string, unknown>>;
 
 /** The caller's options take precedence over those of the flow; of labels, key by key. */
 export function adjusted(document: Document, options: SubmitOptions): Document {
-  const { name, priority, idempotencyKey, labels, fairnessKey, debounce, keep } = options;
+  const { name, priority, idempotencyKey, labels, fairnessKey, debounce, keep, webhooks } = options;
   const runAt = startOf(options);
   return {
     ...document,
@@ -19,6 +19,7 @@ export function adjusted(document: Document, options: SubmitOptions): Document {
     ...(fairnessKey === undefined ? {} : { fairnessKey }),
     ...(debounce === undefined ? {} : { debounce }),
     ...(keep === undefined ? {} : { keep }),
+    ...(webhooks === undefined ? {} : { webhooks }),
   };
 }
 

@@ -8,6 +8,7 @@ export type {
   Capabilities,
   ErrorCode,
   Explanation,
+  JobOutcome,
   JobState,
   Json,
   Keep,
@@ -98,6 +99,7 @@ export type {
 } from '../tasks/flow/index.ts';
 export type { ResultFormat } from './answers.ts';
 export type { Duration } from '../kit/index.ts';
+export { verifyWebhook } from '../scheduler/contract/index.ts';
 export type {
   EventShape,
   FlowShape,
@@ -107,8 +109,12 @@ export type {
   NodeShape,
   PastRun,
   QueryShape,
+  ReceivedHeaders,
   StageShape,
   TaskShape,
+  VerifyOptions,
+  WebhookEvent,
+  WebhookRequest,
 } from '../scheduler/contract/index.ts';
 export type {
   Client,
@@ -136,6 +142,7 @@ export type {
   SubmitOptions,
   TlsFileNames,
   WatchOptions,
+  WebhookSpec,
 } from './options.ts';
 export { connect } from './connect.ts';
 export { JobError } from './job-error.ts';

@@ -1,5 +1,12 @@
 /** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
-import type { JobState, Keep, Labels, MillraceError, Priority } from '../scheduler/core/index.ts';
+import type {
+  JobOutcome,
+  JobState,
+  Keep,
+  Labels,
+  MillraceError,
+  Priority,
+} from '../scheduler/core/index.ts';
 import type { NodeFilter } from '../scheduler/contract/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
 import { type BackoffRange, type Clock, type Duration, systemClock } from '../kit/index.ts';
@@ -98,6 +105,8 @@ export interface SubmitOptions extends CallOptions {
   /** What remains of the job once it has ended: `all` for as long as the settings say (usual), `failed` nothing if it
    * succeeded, `none` nothing at all. Its end and result can be read for a minute in any case. */
   readonly keep?: Keep;
+  /** Servers that are notified of the end of the job, instead of those of the flow. */
+  readonly webhooks?: readonly WebhookSpec[];
   /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
   readonly runAt?: Date | string;
   /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */
@@ -105,6 +114,13 @@ export interface SubmitOptions extends CallOptions {
   /** Without it one is made up. With it the whole call can be repeated later, by another process too: a job of
    * this id that is there already is answered as it is. */
   readonly jobId?: string;
+}
+
+export interface WebhookSpec {
+  /** Where the signed event is sent: see `verifyWebhook`. */
+  readonly url: string;
+  /** For which ends; all of them without it. */
+  readonly on?: readonly JobOutcome[];
 }
 
 export interface RerunOptions extends CallOptions {

@@ -44,7 +44,7 @@ let terms = 0;
 
 export interface LeadOptions extends Pick<
   LeaderOptions,
-  'planner' | 'backlogMax' | 'onFault' | 'onPruneFailed'
+  'planner' | 'backlogMax' | 'onFault' | 'onPruneFailed' | 'webhookSecrets'
 > {
   readonly settings?: Partial<Settings>;
   readonly onCommitted?: (committed: CommittedEvents) => void;
@@ -77,6 +77,7 @@ export async function lead(
     onCommitted: ({ events }, at) => given.onCommitted?.({ term: campaign.term.id, events, at }),
     onEnd: ended.resolve,
     ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
+    ...(given.webhookSecrets === undefined ? {} : { webhookSecrets: given.webhookSecrets }),
     ...(given.onPruneFailed === undefined ? {} : { onPruneFailed: given.onPruneFailed }),
     ...(given.onFault === undefined ? {} : { onFault: given.onFault }),
     ...(given.planner === undefined ? {} : { planner: given.planner }),

@@ -63,6 +63,8 @@ export interface NodeSettings {
   readonly tokenFile: string | undefined;
   /** The token of a client; never a flag, because every user of the machine can read those. */
   readonly token: string | undefined;
+  /** What the leader signs webhooks with: several while one is being replaced. Never a flag either. */
+  readonly webhookSecrets: readonly string[];
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   readonly tlsCa: string | undefined;

@@ -218,6 +218,12 @@ export const nodeTable: Table<NodeSettings> = {
     help: 'file with the tokens that a server accepts or a client sends',
   },
   token: { ...none(secret), isSecret: true, flag: null, help: 'the token that a client sends' },
+  webhookSecrets: {
+    ...many(secret),
+    isSecret: true,
+    flag: null,
+    help: 'the secret that webhooks are signed with; a second one while it is being replaced',
+  },
   tlsCert: { ...none(path), help: 'the certificate of this node, PEM' },
   tlsKey: { ...none(path), help: 'its private key, PEM' },
   tlsCa: {

@@ -46,6 +46,7 @@ export interface CandidateOptions {
   readonly onCommitted: () => void;
   readonly onLead: () => void;
   readonly measures: LeaderMeasures;
+  readonly webhookSecrets: readonly string[];
   /** The store keeps this node from leading; null when it leads. */
   readonly onTrouble?: (trouble: MillraceError | null) => void;
 }
@@ -100,7 +101,7 @@ export class Candidate implements Part {
 
   start(addresses: Addresses): Promise<void> {
     const { store, clock, settings, nodeId, handshake, role } = this.#options;
-    const { planner, measures, onCommitted } = this.#options;
+    const { planner, measures, webhookSecrets, onCommitted } = this.#options;
     this.#election = new LeaderElection({
       store,
       clock,
@@ -114,6 +115,7 @@ export class Candidate implements Part {
       random: Math.random,
       planner,
       measures,
+      webhookSecrets,
       onCommitted: (committed) => {
         onCommitted();
         this.#feed.committed(committed);

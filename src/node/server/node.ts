@@ -264,6 +264,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     handshake: ownHandshake(),
     say,
     measures: around.measures,
+    webhookSecrets: config.node.webhookSecrets,
     planner: queries.planner,
     onCommitted: queries.wake,
     onLead: () => {

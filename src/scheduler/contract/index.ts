@@ -23,3 +23,4 @@ export type * from './schedule-service.ts';
 export type * from './shapes.ts';
 export * from './shuffle-port.ts';
 export * from './worker-service.ts';
+export * from './webhook-signature.ts';

@@ -63,7 +63,7 @@ async function answerOf(
   if (known !== null && known.length <= options.bytesMax) return { body: known };
   const image = await options.store.loadJob(options.shard, jobId);
   if (image === null) return expired(jobId);
-  const result = state === 'succeeded' ? await resultOf(image, options) : 'null';
+  const result = state === 'succeeded' ? await jobResultText(image, options) : 'null';
   if (result === null) return tooLarge(jobId);
   const { error } = image.job;
   const fields = JSON.stringify({ jobId, state, at, error }).slice(0, -1);
@@ -73,9 +73,9 @@ async function answerOf(
 }
 
 /** As JSON text; null when it is too large. Only the results that it is made of are read. */
-async function resultOf(
+export async function jobResultText(
   { job, specs, tasks }: JobImage,
-  { reader, bytesMax }: CalledJobsOptions,
+  { reader, bytesMax }: Pick<CalledJobsOptions, 'reader' | 'bytesMax'>,
 ): Promise<string | null> {
   const named = new Set(specs.flatMap(({ dependsOn }) => dependencyNumbers(dependsOn)));
   const wanted = job.output === null ? null : new Set(inputReferences(job.output));

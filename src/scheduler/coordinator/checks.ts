@@ -104,3 +104,12 @@ export function wrappedSignal(
   if (fault === null) return wrapped;
   throw new MillraceError({ code: 'bad_input', what: `The value of the signal ${fault}.` });
 }
+
+/** Of text that nobody has looked at. */
+export function parsedDocument(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw new MillraceError({ code: 'bad_input', what: 'The document is not valid JSON.', cause });
+  }
+}

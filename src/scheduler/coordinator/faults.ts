@@ -83,3 +83,12 @@ export function notKept({ id, state }: Pick<JobRow, 'id' | 'state'>): MillraceEr
 export function unknownTask(job: string, task: string): MillraceError {
   return new MillraceError({ code: 'not_found', what: `Job ${job} has no task ${task}.` });
 }
+
+export function noSecret(): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    path: '/webhooks',
+    what: 'This server has no secret to sign webhooks with.',
+    todo: 'Set MILLRACE_WEBHOOK_SECRETS on every server of the cluster.',
+  });
+}

@@ -46,8 +46,8 @@ import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import type { Payloads } from './payloads.ts';
-import { checkId, checkNewJobId, wrappedSignal } from './checks.ts';
-import { asFault, hasEnded, notKept, unknownJob, unknownTask } from './faults.ts';
+import { checkId, checkNewJobId, parsedDocument, wrappedSignal } from './checks.ts';
+import { asFault, hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
 import { noQueries } from './query-planner.ts';
 import type { KnownFlows } from './known-flows.ts';
 import type { LeaderMeasures } from './leader-measures.ts';
@@ -71,6 +71,8 @@ export interface ServiceOptions {
   readonly flows: KnownFlows;
   /** The version of this leader, for joining workers. */
   readonly handshake: Handshake;
+  /** Whether it has a secret to sign webhooks with. */
+  readonly signsWebhooks: boolean;
   /** Null where no SQL is understood. */
   readonly planner: QueryPlanner | null;
   /** True is proof that the process of this name has ended. */
@@ -117,6 +119,7 @@ export class LeaderJobService implements JobService {
   }
 
   submitParsed(document: JobDocument, options: InnerOptions): Promise<JobReply> {
+    if (document.options.webhooks.length > 0 && !this.#options.signsWebhooks) throw noSecret();
     return traceSubmit(document, options, (placed) => this.#submitOnce(placed, options));
   }
 
@@ -321,7 +324,7 @@ export class LeaderJobService implements JobService {
   async #takeIn({ no, jobId, document }: InboxRow): Promise<void> {
     const { dispatcher, settings, flows } = this.#options;
     try {
-      const parsed = parseJobDocument(flows.document(parseJson(document)), settings);
+      const parsed = parseJobDocument(flows.document(parsedDocument(document)), settings);
       const reply = await this.submitParsed(parsed, { jobId, inboxNo: no });
       // It was there before, or another one with its key: then no event has taken the row out.
       if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));
@@ -370,14 +373,6 @@ export class LeaderJobService implements JobService {
 
   get #shard(): number {
     return this.#options.shard;
-  }
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch (cause) {
-    throw new MillraceError({ code: 'bad_input', what: 'The document is not valid JSON.', cause });
   }
 }
 

@@ -23,6 +23,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'isAudited'
   | 'backlogMax'
   | 'measures'
+  | 'webhookSecrets'
   | 'handshake'
   | 'planner'
   | 'isProcessGone'

@@ -70,6 +70,8 @@ export interface LeaderOptions {
   readonly backlogMax?: number;
   /** Those of the process; without them the leader has its own. */
   readonly measures?: LeaderMeasures;
+  /** What webhooks are signed with; without one they are not accepted. */
+  readonly webhookSecrets?: readonly string[];
 }
 
 export interface Elected {
@@ -116,7 +118,7 @@ export class Leader implements LeaderServices {
       options.onPruneFailed?.(why),
     );
     const inbox = new InboxDrain(store, clock);
-    const payloads = new Payloads(store, term.shard);
+    const payloads = new Payloads(store, term.shard, options.webhookSecrets);
     const decisions = decisionsOf(options, payloads, () => dispatcher);
     let queries: CalledQueries | null = null;
     let memories = 0;
@@ -180,8 +182,9 @@ export class Leader implements LeaderServices {
     leaderTerm: LeaderTerm,
   ) {
     const { store, settings, calendar, elected, handshake = ownHandshake() } = options;
-    const { planner = null, isProcessGone = isGoneHere } = options;
-    const own = { settings, handshake, planner, isProcessGone };
+    const { planner = null, isProcessGone = isGoneHere, webhookSecrets = [] } = options;
+    const signsWebhooks = webhookSecrets.length > 0;
+    const own = { settings, handshake, planner, isProcessGone, signsWebhooks };
     const shared = { store, shard: elected.term.shard, ...own, ...parts };
     this.term = elected.term;
     this.operators = parts.operators;

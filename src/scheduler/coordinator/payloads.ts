@@ -3,7 +3,7 @@
  * ago is read from the store when a task goes out, one read for all tasks of an answer unless they
  * are large. What would be too large to hold fails its task instead of the leader.
  */
-import { endOf, inputReferences, resolveInput } from '../core/index.ts';
+import { endOf, inputReferences, isWebhookJob, resolveInput } from '../core/index.ts';
 import type {
   Assignment,
   Batch,
@@ -23,6 +23,7 @@ import { PayloadCache } from './payload-cache.ts';
 import { ResultReader } from './result-reader.ts';
 import type { Outcome, Outcomes } from './result-reader.ts';
 import { attemptPlace } from './tracing.ts';
+import { webhookRequest } from './webhook-request.ts';
 
 /** The input cannot be made: the task must fail, and would fail the same way again. */
 export interface Unresolvable {
@@ -91,11 +92,13 @@ type Made =
 export class Payloads {
   readonly #store: Store;
   readonly #shard: number;
+  readonly #webhookSecrets: readonly string[];
   readonly #recent: PayloadCache = new PayloadCache();
 
-  constructor(store: Store, shard: number) {
+  constructor(store: Store, shard: number, webhookSecrets: readonly string[] = []) {
     this.#store = store;
     this.#shard = shard;
+    this.#webhookSecrets = webhookSecrets;
   }
 
   /** What was committed a moment ago. */
@@ -143,7 +146,9 @@ export class Payloads {
   async #make(making: Making, reader: ResultReader): Promise<Made> {
     const [store, shard, bytesMax] = [this.#store, this.#shard, GIVEN_BYTES_MAX];
     const recent = this.#recent.answers;
-    const input = await madeInput(making, reader);
+    const input = isWebhookJob(making.assignment)
+      ? await this.#webhook(making, reader)
+      : await madeInput(making, reader);
     if (typeof input !== 'string') return input;
     const children = await outcomesOf(making.children, reader);
     if (children === null) return tooLarge('The results of its children are', CHILDREN_TODO);
@@ -155,6 +160,16 @@ export class Payloads {
       : making.steps;
     if ('code' in steps) return { error: steps };
     return ready(making.assignment, input, steps, children);
+  }
+
+  async #webhook(
+    { assignment, template }: Making,
+    reader: ResultReader,
+  ): Promise<string | { readonly error: TaskError }> {
+    const [store, shard, secrets] = [this.#store, this.#shard, this.#webhookSecrets];
+    const parts = { store, shard, reader, secrets };
+    const made = await webhookRequest(assignment, template ?? 'null', parts);
+    return typeof made === 'string' ? made : { error: made };
   }
 
   /** One for each assignment. */
@@ -213,7 +228,8 @@ function isPlain(template: string | null): boolean {
 }
 
 /** Most are: nothing has to be read or put together. */
-function isSimple({ template, children, steps }: Making): boolean {
+function isSimple({ assignment, template, children, steps }: Making): boolean {
+  if (isWebhookJob(assignment)) return false;
   return isPlain(template) && children.length === 0 && steps.length === 0;
 }
 

@@ -59,6 +59,8 @@ export type { RollUp, TreeTask } from './job/roll-up.ts';
 export { JSON_TYPES, SHAPE_LENGTH_MAX, readSignalShape } from './job/signal-shape.ts';
 export type { JsonType, SignalShape } from './job/signal-shape.ts';
 export { TRACE_STEP, UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
+export { decodeWebhookInput, isWebhookJob } from './job/webhook.ts';
+export type { WebhookInput, WebhookJob } from './job/webhook.ts';
 export type { AwaitedJob, AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';

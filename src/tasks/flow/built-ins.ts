@@ -17,6 +17,8 @@ export interface HttpInput {
   readonly maxBytes?: number;
   /** How many redirects are followed, at most. */
   readonly redirects?: number;
+  /** Every status but 2xx and 410 is tried again; without it only those that pass by themselves. */
+  readonly retryOn?: 'any';
 }
 
 export interface HttpResult {

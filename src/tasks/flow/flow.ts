@@ -3,6 +3,7 @@ import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type {
   FlowDeclaration,
   FlowStart,
+  JobOutcome,
   Json,
   JsonObject,
   Keep,
@@ -57,6 +58,8 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
   /** What remains of a job once it has ended: `all` for as long as the settings say (usual), `failed` nothing if it
    * succeeded, `none` nothing at all. */
   readonly keep?: Keep;
+  /** Servers that are notified of the end of each job, by a signed request; `on` names the ends, all of them without it. */
+  readonly webhooks?: readonly { readonly url: string; readonly on?: readonly JobOutcome[] }[];
   readonly timeouts?: {
     /** From submitted to ended. */
     readonly totalMs?: number;
@@ -99,6 +102,7 @@ const FIELDS = [
   'onFailure',
   'maxParallel',
   'keep',
+  'webhooks',
   'timeouts',
   'fairnessKey',
   'debounce',
@@ -135,13 +139,14 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   refuseUnknownFields(about, parts, FIELDS);
   checkSchema(about, 'input', parts.input);
   const { name, input: inputSchema, priority, onFailure, maxParallel, keep, timeouts } = parts;
+  const { webhooks } = parts;
   // A key that comes with the input is not there yet: one that could be it holds its place.
   const debounce = parts.debounce === undefined ? undefined : { ...parts.debounce, key: name };
   const graph = new Graph(name);
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
   const head = jsonCopy(
-    { name, priority, onFailure, maxParallel, keep, debounce, timeouts },
+    { name, priority, onFailure, maxParallel, keep, webhooks, debounce, timeouts },
     about,
   ) as JsonObject;
   const search = searchFields(graph, parts.search);

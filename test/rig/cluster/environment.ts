@@ -3,6 +3,7 @@ import type { Settings } from '../../../src/scheduler/core/index.ts';
 /** Settings that a test may give a node; `clockOffsetMs` makes its clock wrong. */
 export type TestSettings = Partial<Settings> & {
   readonly clockOffsetMs?: number;
+  readonly webhookSecrets?: string;
 };
 
 /** Short enough that a test need not wait long, long enough for a busy machine. */

@@ -118,9 +118,20 @@ export interface LimitFigures {
 export const KEEPS = ['all', 'failed', 'none'] as const;
 export type Keep = (typeof KEEPS)[number];
 
+export const OUTCOMES = ['succeeded', 'failed', 'cancelled'] as const;
+export type JobOutcome = (typeof OUTCOMES)[number];
+
+/** A server that is notified of the job's end. */
+export interface Webhook {
+  readonly url: string;
+  /** For which ends; in the order of `OUTCOMES`. */
+  readonly on: readonly JobOutcome[];
+}
+
 /** What else a document says of the job. */
 export interface JobOptions {
   readonly keep: Keep;
+  readonly webhooks: readonly Webhook[];
   /** Jobs with the same key take turns together with all others as if they were one. */
   readonly fairnessKey: string | null;
   readonly debounce: Debounce | null;

@@ -29,6 +29,9 @@ export type NamedType =
   | 'labels'
   | 'limit'
   | 'moment'
+  | 'webhook'
+  | 'url'
+  | 'outcome'
   | 'comparable';
 
 type FieldType =
@@ -224,6 +227,18 @@ const DEBOUNCE: Grammar = grammar(
   },
 );
 
+export const WEBHOOKS_MAX = 8;
+
+export const WEBHOOK: Grammar = grammar('A server that is notified of the end of the job.', {
+  url: { type: 'url', required: true, doc: 'Where to send it: POST with a signed JSON body.' },
+  on: {
+    type: 'list',
+    items: 'outcome',
+    minItems: 1,
+    doc: 'For which ends; all of them without it.',
+  },
+});
+
 const JOB_TIMEOUTS: Grammar = grammar('Of the whole job.', {
   totalMs: timeoutMs('From its creation to its end.'),
 });
@@ -261,6 +276,11 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     doc:
       'What remains of the job once it has ended. all: everything, as long as the settings say. failed: nothing if it ' +
       'succeeded. none: nothing, however it ended. What does not remain is removed a minute after the end.',
+  },
+  webhooks: {
+    type: 'list',
+    items: 'webhook',
+    doc: `Servers that are notified of the end of the job; ${WEBHOOKS_MAX} at most.`,
   },
   timeouts: record(JOB_TIMEOUTS),
   output: {

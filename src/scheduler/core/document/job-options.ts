@@ -7,9 +7,11 @@ import type { Debounce, JobOptions, Keep } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
 import { readTrace } from './trace.ts';
+import { readWebhooks } from './webhooks.ts';
 
 export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   keep: 'all',
+  webhooks: Object.freeze([]),
   fairnessKey: null,
   debounce: null,
   trace: null,
@@ -28,8 +30,14 @@ export function readJobOptions(fields: Fields): JobOptions {
   const debounce = readDebounce(fields);
   const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
   const keep = fields.choice<Keep>('keep') ?? 'all';
-  const isUsual = keep === 'all' && fairnessKey === null && debounce === null && trace === null;
-  return isUsual ? NO_JOB_OPTIONS : { keep, fairnessKey, debounce, trace };
+  const webhooks = readWebhooks(fields);
+  const isUsual =
+    keep === 'all' &&
+    webhooks.length === 0 &&
+    fairnessKey === null &&
+    debounce === null &&
+    trace === null;
+  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, fairnessKey, debounce, trace };
 }
 
 function readDebounce(job: Fields): Debounce | null {
@@ -54,9 +62,12 @@ function readDebounce(job: Fields): Debounce | null {
 
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { keep, fairnessKey, debounce, trace, firstAt } = options;
+  const { keep, webhooks, fairnessKey, debounce, trace, firstAt } = options;
   const text = canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
+    ...(webhooks.length === 0
+      ? {}
+      : { webhooks: webhooks.map(({ url, on }) => ({ url, on: [...on] })) }),
     ...(fairnessKey === null ? {} : { fairnessKey }),
     ...(debounce === null ? {} : { debounce: { ...debounce } }),
     ...(trace === null ? {} : { trace: { ...trace } }),

@@ -4,13 +4,14 @@
  */
 import { ID_LENGTH_MAX } from '../ids.ts';
 import type { Json, JsonObject } from '../json.ts';
-import { OPERATORS, type Operator } from './document.ts';
+import { OPERATORS, OUTCOMES, type Operator } from './document.ts';
 import * as grammars from './grammar.ts';
 import type { Field, Grammar, NamedType } from './grammar.ts';
 import { LABELS_MAX, LABEL_KEY, LABEL_KEY_LENGTH_MAX, LABEL_VALUE_LENGTH_MAX } from './labels.ts';
 import { NAMES_MAX } from './reader.ts';
 import { MISSING } from './template.ts';
 import { NAME_LENGTH_MAX } from './text.ts';
+import { URL_LENGTH_MAX, WEB_URL } from './webhooks.ts';
 
 /** Names and labels contain no control characters. */
 const TEXT = '^[^\\u0000-\\u001f\\u007f-\\u009f]*$';
@@ -76,9 +77,12 @@ function schemaOf(field: Field): JsonObject {
     case 'limit':
     case 'moment':
     case 'name':
+    case 'outcome':
     case 'pointer':
     case 'task':
     case 'template':
+    case 'url':
+    case 'webhook':
       return ref(field.type);
   }
 }
@@ -169,6 +173,9 @@ const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
   pointer: { type: 'string', pattern: POINTER, description: "A JSON Pointer, '/body/rows/0'." },
   task: objectOf(grammars.TASK),
   limit: objectOf(grammars.LIMIT),
+  webhook: objectOf(grammars.WEBHOOK),
+  url: { type: 'string', maxLength: URL_LENGTH_MAX, pattern: WEB_URL },
+  outcome: { enum: [...OUTCOMES] },
   dependency: { anyOf: [ref('id'), objectOf(grammars.DEPENDENCY)] },
   condition: condition(),
   comparable: { anyOf: [{ type: 'number' }, { type: 'string' }] },

@@ -15,6 +15,7 @@ import type { Ending } from './lifecycle.ts';
 import { armSchedule } from './schedule-timer.ts';
 import { orderAbort, stopJob } from './stop.ts';
 import { endCall, tellCallers } from './wait.ts';
+import { deliverWebhooks } from './webhooks.ts';
 
 /** Runs at the end of every step. A loop, not recursion: a chain may be 100,000 tasks deep. */
 export function settle(context: StepContext): void {
@@ -120,6 +121,7 @@ function finishJob(context: StepContext, job: Job): void {
   context.log(jobEnd(job.state), { job }, Object.keys(detail).length === 0 ? undefined : detail);
   dropJob(state, job);
   tellCallers(context, job);
+  if (job.options.webhooks.length > 0) deliverWebhooks(context, job);
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
   // With overlap policy `queue` the next occurrence waits for this moment.
   if (schedule?.isWaiting === true) armSchedule(context, schedule);

@@ -274,3 +274,20 @@ test.each<[string, JsonObject]>([
   expect(found.error.message.startsWith(`${path}: `)).toBe(true);
   expect(found.error.message).not.toContain('pass-word');
 });
+
+test.each([
+  [301, 'retryable'],
+  [302, 'retryable'],
+  [400, 'retryable'],
+  [404, 'retryable'],
+  [410, 'fatal'],
+  [500, 'retryable'],
+] as const)("with retryOn 'any' the status %d is %s", async (status, kind) => {
+  const { url, seen } = await serveWeb((_request, response) => {
+    response.writeHead(status, { location: '/elsewhere' }).end();
+  });
+  const input = { url, retryOn: 'any', redirects: 0 };
+  expect(await failure(input)).toMatchObject({ failure: kind, error: { code: `http_${status}` } });
+  expect(seen).toHaveLength(1);
+  expect(await failure({ url, retryOn: 'all' })).toMatchObject({ failure: 'fatal' });
+});

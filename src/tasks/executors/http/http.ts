@@ -1,5 +1,5 @@
 /**
- * `http` takes `{url, method?, headers?, body?, auth?, timeoutMs?, maxBytes?, redirects?}` and answers
+ * `http` takes `{url, method?, headers?, body?, auth?, timeoutMs?, maxBytes?, redirects?, retryOn?}` and answers
  * `{status, headers, body}`. Anything but 2xx fails the task: for good, unless the status says that another
  * try may help. Each request makes a connection of its own, so that each has its address checked.
  */
@@ -27,6 +27,8 @@ export interface HttpOptions {
 
 /** Too Many Requests and what passes by itself. */
 const MAY_PASS: ReadonlySet<number> = new Set([408, 425, 429]);
+/** The receiver wants no more of it. */
+const GONE = 410;
 const EXCERPT_BYTES = 300;
 
 export function httpExecutor(clock: Clock, options: HttpOptions): Executor {
@@ -135,7 +137,7 @@ async function read(
 async function refusal(
   response: IncomingMessage,
   request: HttpRequest,
-  { secrets }: HttpPlan,
+  { secrets, retriesAny }: HttpPlan,
 ): Promise<TaskFailure> {
   const { statusCode: status = 0, headers } = response;
   const text = without(secrets, await beginningOf(response, EXCERPT_BYTES)).trim();
@@ -144,7 +146,7 @@ async function refusal(
     `${shown(request)} answered ${status}${text === '' ? '.' : `: ${text}`}`,
     ...(wait === undefined ? [] : [`It says Retry-After: ${wait}.`]),
   ];
-  const mayPass = status >= 500 || MAY_PASS.has(status);
+  const mayPass = status >= 500 || MAY_PASS.has(status) || (retriesAny && status !== GONE);
   return new TaskFailure(`http_${status}`, mayPass ? 'retryable' : 'fatal', parts.join(' '));
 }
 

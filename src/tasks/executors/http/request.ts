@@ -17,6 +17,8 @@ export interface HttpPlan {
   readonly timeoutMs: number;
   readonly maxBytes: number;
   readonly redirectsMax: number;
+  /** Whether every status but 2xx and 410 may pass. */
+  readonly retriesAny: boolean;
   /** Text that must not appear in a message, even if a server repeats it. */
   readonly secrets: readonly string[];
 }
@@ -43,7 +45,17 @@ export function readPlan(
   traceHeaders: Readonly<Record<string, string>> = {},
 ): HttpPlan {
   const fields = new Fields(input, [
-    ...['url', 'method', 'headers', 'body', 'auth', 'timeoutMs', 'maxBytes', 'redirects'],
+    ...[
+      'url',
+      'method',
+      'headers',
+      'body',
+      'auth',
+      'timeoutMs',
+      'maxBytes',
+      'redirects',
+      'retryOn',
+    ],
   ]);
   const url = readUrl(fields);
   const body = textOrJson(fields.value('body'));
@@ -75,6 +87,7 @@ export function readPlan(
     request: { url, method, headers, body },
     timeoutMs: fields.whole('timeoutMs', 1, TIMEOUT_MS_MAX) ?? TIMEOUT_MS,
     maxBytes: fields.whole('maxBytes', 0, MAX_BYTES_MAX) ?? MAX_BYTES,
+    retriesAny: readRetryOn(fields),
     redirectsMax: fields.whole('redirects', 0, REDIRECTS_MAX) ?? REDIRECTS,
     secrets: [...given, ...(authorization?.secrets ?? [])].filter(
       (text) => text.length >= SECRET_LENGTH_MIN,
@@ -93,6 +106,12 @@ function readUrl(fields: Fields): URL {
 
 export function isWeb({ protocol }: URL): boolean {
   return protocol === 'http:' || protocol === 'https:';
+}
+
+function readRetryOn(fields: Fields): boolean {
+  const value = fields.text('retryOn');
+  if (value === undefined || value === 'any') return value === 'any';
+  return fields.refuse('retryOn', "Must be 'any'.", 'Omit it for the usual statuses.');
 }
 
 /** Whoever sends a body and names no method means POST, as other tools have it. */
