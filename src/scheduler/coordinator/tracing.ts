@@ -22,13 +22,21 @@ import { canChooseIds, derivedId, startSpan, tracingApi } from '../../kit/index.
 import type { JobReply, SubmitOptions } from '../contract/index.ts';
 
 /** Submits the document with its place in a trace: its own, that of the call, or one that begins here. */
-export async function traceSubmit(
+export function traceSubmit(
   document: JobDocument,
   { jobId, trace = null }: Pick<SubmitOptions, 'jobId' | 'trace'>,
   submit: (document: JobDocument) => Promise<JobReply>,
 ): Promise<JobReply> {
   if (document.options.trace !== null) return submit(document);
   if (trace !== null) return submit(placed(document, trace));
+  return tracingApi() === null ? submit(document) : inNewTrace(document, jobId, submit);
+}
+
+async function inNewTrace(
+  document: JobDocument,
+  jobId: JobId,
+  submit: (document: JobDocument) => Promise<JobReply>,
+): Promise<JobReply> {
   const name = shownName(document.name, document.output, document.tasks.length);
   const span = startSpan(`submit ${name}`, {
     kind: 'producer',
