@@ -17,6 +17,8 @@ export interface Me {
     readonly leads: boolean;
     readonly storeAnswers: boolean;
     readonly hasQueries: boolean;
+    /** With `{trace}` for the id. */
+    readonly traceUrl: string | null;
   };
 }
 

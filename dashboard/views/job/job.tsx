@@ -4,6 +4,7 @@ import type { JSX } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 import type { JobShape } from '../../../src/scheduler/contract/index.ts';
 import { call } from '../../api/call.ts';
+import { me } from '../../api/cluster-status.ts';
 import { followJob, isPaused } from '../../api/live.ts';
 import { type Problem, asProblem, isAbort } from '../../api/problem.ts';
 import { useKeys } from '../../keyboard.ts';
@@ -118,6 +119,7 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
             {key}={value}
           </a>
         ))}
+        {job.trace !== null && <TraceLink trace={job.trace} />}
         {job.idempotencyKey !== null && (
           <span title="Idempotency key">key {job.idempotencyKey}</span>
         )}
@@ -138,6 +140,21 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
         </span>
       </p>
     </>
+  );
+}
+
+/** To wherever this cluster's traces are shown, if the server says so. */
+function TraceLink({ trace }: { readonly trace: string }): JSX.Element {
+  const template = me.value?.node.traceUrl ?? null;
+  if (template === null) return <span title="Trace id">trace {shortId(trace)}</span>;
+  return (
+    <a
+      href={template.replace('{trace}', encodeURIComponent(trace))}
+      target="_blank"
+      rel="noreferrer"
+    >
+      trace {shortId(trace)}
+    </a>
   );
 }
 

@@ -77,7 +77,7 @@ test('says what each role may do', async () => {
     });
     expect(await as('0123456789abcdef01')).toMatchObject({
       roles: ['admin', 'submit', 'read', 'worker'],
-      node: { id: 'n-1', leads: true, storeAnswers: true },
+      node: { id: 'n-1', leads: true, storeAnswers: true, traceUrl: null },
     });
     const { status } = await bench.call('GET', '/api/v1/me');
     expect(status).toBe(401);

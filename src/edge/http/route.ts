@@ -111,6 +111,7 @@ export interface ApiParts {
   readonly queries: () => QueryService;
   readonly standing: () => Standing;
   readonly version: string;
+  readonly traceUrl: string | null;
   readonly newJobId: () => JobId;
   /** A bulk job was submitted: this node runs it. */
   readonly onBulk: () => void;

@@ -36,6 +36,8 @@ export interface ApiOptions {
   /** A bulk job was submitted. */
   readonly onBulk?: () => void;
   readonly version: string;
+  /** Where people look at traces, with `{trace}` for the id. */
+  readonly traceUrl?: string | null;
   /** Knows when schedules will run; without it only their next time is known. */
   readonly calendar?: Calendar;
   readonly clock?: Clock;
@@ -123,6 +125,7 @@ function exchangeOptions(
     queries: () => options.queries ?? noQueries(),
     standing: options.standing,
     version: options.version,
+    traceUrl: options.traceUrl ?? null,
     newJobId: options.newJobId,
     onBulk: options.onBulk ?? ((): void => {}),
     calendar: options.calendar ?? null,

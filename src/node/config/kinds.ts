@@ -104,6 +104,13 @@ export const httpUrl: Kind<string> = {
   show: redactUrl,
 };
 
+/** Where people look at traces. */
+export const traceUrl: Kind<string> = textKind(
+  'url',
+  'a URL with {trace} in it, such as https://jaeger.example/trace/{trace}',
+  (text) => text.split('{trace}').length === 2 && isHttpUrl(text.replace('{trace}', '0')),
+);
+
 function isHttpUrl(text: string): boolean {
   return /^https?:\/\/[^\s/]\S*$/.test(text) && URL.canParse(text);
 }

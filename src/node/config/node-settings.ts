@@ -82,6 +82,8 @@ export interface NodeSettings {
   /** How this process writes its own log to standard error, and from which severity on. */
   readonly logFormat: 'text' | 'json';
   readonly logLevel: 'debug' | 'info' | 'warn' | 'error';
+  /** Where people look at traces, with `{trace}` for the id. */
+  readonly traceUrl: string | undefined;
   /** Added to this node's clock. It exists to show that clocks decide nothing. */
   readonly clockOffsetMs: number;
 }

@@ -17,6 +17,7 @@ import {
   program,
   secret,
   size,
+  traceUrl,
   variable,
   whole,
   yesOrNo,
@@ -244,6 +245,10 @@ export const nodeTable: Table<NodeSettings> = {
     kind: choice('debug', 'info', 'warn', 'error'),
     fallback: 'debug',
     help: 'the least severity that is logged: debug, info, warn or error',
+  },
+  traceUrl: {
+    ...none(traceUrl),
+    help: 'where the dashboard links to the trace of a job, with {trace} for its id',
   },
   drainMs: {
     kind: duration(0),

@@ -140,6 +140,7 @@ function openApi(options: ListenersOptions, intake: ByteBudget): Promise<Api> {
     newJobId: () => uuidv7() as JobId,
     onBulk: options.onBulk,
     version: millraceVersion(),
+    traceUrl: config.node.traceUrl ?? null,
     calendar: cronCalendar,
     limits: {
       bodyBytesMax: config.node.requestBytesMax,

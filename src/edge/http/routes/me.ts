@@ -10,7 +10,7 @@ export const callerRoutes: readonly Route[] = [
     role: 'read',
     summary: 'Show who you are to this server, and what you may do',
     answers: { 200: { description: 'The caller and the node.', schema: 'Me' } },
-    handle({ known }, { standing, version, queries }) {
+    handle({ known }, { standing, version, traceUrl, queries }) {
       if (known === null)
         throw new MillraceError({ code: 'invariant', what: 'A role was asked for.' });
       const { nodeId, leads, storeAnswers = true } = standing();
@@ -21,7 +21,10 @@ export const callerRoutes: readonly Route[] = [
           name: known.name,
           role: known.role,
           roles: ROLES.filter((role) => grants(known.role, role)),
-          node: { id: nodeId, version, leads, storeAnswers, hasQueries: hasQueries(queries) },
+          node: {
+            ...{ id: nodeId, version, leads, storeAnswers, traceUrl },
+            hasQueries: hasQueries(queries),
+          },
         },
       };
     },

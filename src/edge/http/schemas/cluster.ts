@@ -262,6 +262,10 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
         leads: described('Whether it takes changes itself.', flag),
         storeAnswers: described('False while it cannot reach its database.', flag),
         hasQueries: described('Whether queries can be read here.', flag),
+        traceUrl: described(
+          'Where traces are shown, with `{trace}` for the id; null if that is not set.',
+          orNull(text),
+        ),
       }),
     },
     {
@@ -269,7 +273,14 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
         name: 'alice',
         role: 'submit',
         roles: ['submit', 'read'],
-        node: { id: 'n-1', version: '0.1.0', leads: true, storeAnswers: true, hasQueries: true },
+        node: {
+          id: 'n-1',
+          version: '0.1.0',
+          leads: true,
+          storeAnswers: true,
+          hasQueries: true,
+          traceUrl: 'https://jaeger.example/trace/{trace}',
+        },
       },
     },
   ),
