@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { type Span, collect, drawn } from '../../examples/tracing/collector.ts';
+import { freePort } from '../rig/cluster/free-port.ts';
 import { TestProcess } from '../rig/cluster/process.ts';
 import { until } from '../rig/until.ts';
 
@@ -13,6 +14,7 @@ vi.setConfig({ testTimeout: 120_000 });
 
 const file = (name: string): string =>
   fileURLToPath(new URL(`../../examples/tracing/${name}`, import.meta.url));
+const TSX = fileURLToPath(import.meta.resolve('tsx/cli'));
 const TIMEOUT_MS = 60_000;
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const CALLER = '00f067aa0ba902b7';
@@ -28,11 +30,15 @@ interface Cluster {
   stop(): Promise<void>;
 }
 
+const tracing = (collectorUrl: string): Record<string, string> => ({
+  NODE_OPTIONS: `--import ${pathToFileURL(file('tracing.mjs')).href}`,
+  OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
+});
+
 async function started(collectorUrl: string): Promise<Cluster> {
   const cwd = folder();
   const environment = (service: string): Record<string, string> => ({
-    NODE_OPTIONS: `--import ${pathToFileURL(file('tracing.mjs')).href}`,
-    OTEL_EXPORTER_OTLP_ENDPOINT: collectorUrl,
+    ...tracing(collectorUrl),
     OTEL_SERVICE_NAME: service,
   });
   const server = TestProcess.start(
@@ -187,4 +193,28 @@ test('a collector gets the whole tree of a job: parents, links across waits, ret
   // No input, no message of an error, no text of a query.
   const said = JSON.stringify(collector.spans);
   for (const word of ['kettle', 'no carrier', 'select']) expect(said).not.toContain(word);
+});
+
+test('the client of the example finds its own span as the root of it all', async () => {
+  const cwd = folder();
+  const environment = {
+    ...tracing(`http://127.0.0.1:${await freePort()}`),
+    OTEL_BSP_SCHEDULE_DELAY: '100',
+  };
+  const module = ['--module', file('shop.ts')];
+  const server = TestProcess.start(
+    ['up', '--data', join(cwd, 'data'), '--port', '0', '--grpc-port', '0', ...module],
+    { folder: cwd, environment },
+  );
+  const [, url = ''] = await server.line(/^millrace ready (\S+)$/, TIMEOUT_MS);
+  const main = TestProcess.start([file('main.ts'), url], { script: TSX, folder: cwd, environment });
+  await main.line(/^POST \/orders/, TIMEOUT_MS);
+  // Each is drawn below its parent, two spaces to the right of it.
+  for (const [depth, name] of ['submit shop', 'job shop', 'run fulfil', 'step charge'].entries()) {
+    await main.line(new RegExp(`^ {${2 * (depth + 1)}}${name}, `));
+  }
+  await main.line(/^run fulfil, .*continues 2 spans of other traces$/);
+  await main.line(/^ {4}run pack, .*failed$/);
+  expect(await main.exited).toMatchObject({ code: 0 });
+  await server.stop();
 });

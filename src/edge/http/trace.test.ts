@@ -49,3 +49,17 @@ test('all jobs of a list belong to the trace of the call', async () => {
     expect((await bench.call('GET', `/api/v1/jobs/${id}`)).body).toMatchObject({ trace: TRACE });
   }
 });
+
+test('the jobs of a schedule do not belong to the trace of whoever made it', async () => {
+  const document = { ...job, traceparent: parent(TRACE) };
+  const schedule = { timing: { cron: '0 * * * *', zone: 'UTC' }, document };
+  const made = await bench.call('PUT', '/api/v1/schedules/s', schedule, {
+    traceparent: parent(OTHER),
+  });
+  expect(made.status).toBeLessThan(300);
+  const { body } = await bench.call('POST', '/api/v1/schedules/s/trigger');
+  expect((await bench.call('GET', `/api/v1/jobs/${body.lastJob}`)).body).toMatchObject({
+    scheduleId: 's',
+    trace: null,
+  });
+});
