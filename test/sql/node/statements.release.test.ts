@@ -75,6 +75,22 @@ test('EXPLAIN ANALYZE runs the query and returns what each stage took, in every 
   expect(read.rows).toEqual([['analyzed_plan', analysis.text]]);
 });
 
+test('EXPLAIN ANALYZE shows how partitions were grouped into tasks, or that each had its own', async () => {
+  const forced = { ...settings, broadcastThresholdBytes: 0, shufflePartitions: 5 };
+  const run = async (targetPartitionBytes: number): Promise<string> => {
+    const more = { settings: { ...forced, targetPartitionBytes } };
+    expect(await bench.rows({ sql: `${groups} order by n, item`, tables, ...more })).toHaveLength(
+      3,
+    );
+    const { id } = await bench.run({ sql: `explain analyze ${groups}`, tables, ...more });
+    const { body } = await bench.call('GET', `/${id}/explain`);
+    return String(body.text);
+  };
+  expect(await run(2 ** 26)).toMatch(/5 partitions of .* read by 1 task \(target 64\.0 MiB/);
+  expect(await run(2_000)).toMatch(/5 partitions of .* read by [2-4] tasks \(target 2.0 KiB/);
+  expect(await run(0)).not.toContain('read by');
+});
+
 test('a query that fails under EXPLAIN ANALYZE fails with its own error', async () => {
   const sql = `explain analyze select error(item) from sales`;
   const { state, error } = await bench.run({ sql, tables });

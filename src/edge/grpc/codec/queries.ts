@@ -105,13 +105,25 @@ export function toWireQuery(query: QueryShape): QueryStatus {
   };
 }
 
-/** Tasks of the stages that read this one. */
-function readersOf(stages: readonly StageShape[], id: number): number {
-  const readers = stages.filter(({ inputs }) => inputs.some(({ stage }) => stage === id));
-  return Math.max(0, ...readers.map(({ tasks }) => tasks.total));
+interface Readers {
+  readonly plannedReduceTasks: number;
+  readonly adaptiveReduceTasks: number;
+  readonly adaptiveTargetBytes: bigint;
 }
 
-function toWireStage(stage: StageShape, readers: number): StageMetrics {
+/** Tasks of the stages that read this one. */
+function readersOf(stages: readonly StageShape[], id: number): Readers {
+  const readers = stages.filter(({ inputs }) => inputs.some(({ stage }) => stage === id));
+  const groupings = readers.flatMap(({ grouping }) => grouping ?? []);
+  const targetBytes = Math.max(0, ...groupings.map((each) => each.targetBytes));
+  return {
+    plannedReduceTasks: Math.max(0, ...readers.map(({ tasks }) => tasks.total)),
+    adaptiveReduceTasks: Math.max(0, ...groupings.map(({ tasks }) => tasks)),
+    adaptiveTargetBytes: wireNumber(targetBytes, 'adaptive_target_bytes'),
+  };
+}
+
+function toWireStage(stage: StageShape, readers: Readers): StageMetrics {
   const { id, tasks, rowsOut, bytesOut, batches, partitionBytes } = stage;
   return {
     stageId: wireNumber(id, 'stage_id'),
@@ -123,7 +135,7 @@ function toWireStage(stage: StageShape, readers: number): StageMetrics {
     mapOutputBytes: wireNumber(bytesOut, 'map_output_bytes'),
     mapOutputBatches: wireNumber(batches, 'map_output_batches'),
     mapOutputPartitions: BigInt(partitionBytes.length),
-    plannedReduceTasks: readers,
+    ...readers,
     partitionBytesHistogram: histogram(partitionBytes),
     inputRows: wireNumber(stage.rowsIn, 'input_rows'),
     fetchedBytes: wireNumber(stage.fetchedBytes, 'fetched_bytes'),

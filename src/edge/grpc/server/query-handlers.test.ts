@@ -50,7 +50,10 @@ const QUERY: QueryShape = {
   partitions: 3,
   stages: [
     STAGE,
-    { ...STAGE, id: 1, inputs: [{ stage: 0, mode: 'partition' }], partitionBytes: [] },
+    {
+      ...{ ...STAGE, id: 1, inputs: [{ stage: 0, mode: 'partition' }], partitionBytes: [] },
+      grouping: { partitions: 2, tasks: 1, rows: 5, bytes: 90, targetBytes: 1_000, slots: 4 },
+    },
   ],
   waiting: null,
   submittedAt: '2026-01-02T03:04:05.678Z',
@@ -236,14 +239,14 @@ test('the state of a query has the figures of its stages', async () => {
         succeededTasks: 2,
         mapOutputBytes: 2n ** 40n,
         mapOutputPartitions: 3n,
-        plannedReduceTasks: 2,
+        ...{ plannedReduceTasks: 2, adaptiveReduceTasks: 1, adaptiveTargetBytes: 1_000n },
         ...{ inputRows: 10n, elapsedMs: 12n, workMs: 20n, recomputedTasks: 1 },
         partitionBytesHistogram: [
           { upperBoundBytes: 65_536n, partitionCount: 2 },
           { upperBoundBytes: 2n ** 64n - 1n, partitionCount: 1 },
         ],
       },
-      { stageId: 1n, plannedReduceTasks: 0, partitionBytesHistogram: [] },
+      { stageId: 1n, plannedReduceTasks: 0, adaptiveReduceTasks: 0, partitionBytesHistogram: [] },
     ],
   });
   expect(JSON.parse(status?.queryJson.toString() ?? '')).toEqual(QUERY);

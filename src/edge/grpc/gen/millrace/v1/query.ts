@@ -84,6 +84,10 @@ export interface StageMetrics {
   mapOutputPartitions: bigint;
   /** Tasks of the widest stage that reads this one. */
   plannedReduceTasks: number;
+  /** Those of these tasks that have partitions to read, once that is decided from what this stage has written; 0 before. */
+  adaptiveReduceTasks: number;
+  /** About what one of them should read. */
+  adaptiveTargetBytes: bigint;
   partitionBytesHistogram: PartitionBytesBucket[];
   inputRows: bigint;
   /** What its tasks have fetched from other nodes. */
@@ -595,6 +599,8 @@ function createBaseStageMetrics(): StageMetrics {
     mapOutputBatches: 0n,
     mapOutputPartitions: 0n,
     plannedReduceTasks: 0,
+    adaptiveReduceTasks: 0,
+    adaptiveTargetBytes: 0n,
     partitionBytesHistogram: [],
     inputRows: 0n,
     fetchedBytes: 0n,
@@ -651,6 +657,15 @@ export const StageMetrics: MessageFns<StageMetrics> = {
     }
     if (message.plannedReduceTasks !== 0) {
       writer.uint32(80).uint32(message.plannedReduceTasks);
+    }
+    if (message.adaptiveReduceTasks !== 0) {
+      writer.uint32(88).uint32(message.adaptiveReduceTasks);
+    }
+    if (message.adaptiveTargetBytes !== 0n) {
+      if (BigInt.asUintN(64, message.adaptiveTargetBytes) !== message.adaptiveTargetBytes) {
+        throw new globalThis.Error("value provided for field message.adaptiveTargetBytes of type uint64 too large");
+      }
+      writer.uint32(96).uint64(message.adaptiveTargetBytes);
     }
     for (const v of message.partitionBytesHistogram) {
       PartitionBytesBucket.encode(v!, writer.uint32(114).fork()).join();
@@ -782,6 +797,22 @@ export const StageMetrics: MessageFns<StageMetrics> = {
             }
 
             message.plannedReduceTasks = reader.uint32();
+            continue;
+          }
+          case 11: {
+            if (tag !== 88) {
+              break;
+            }
+
+            message.adaptiveReduceTasks = reader.uint32();
+            continue;
+          }
+          case 12: {
+            if (tag !== 96) {
+              break;
+            }
+
+            message.adaptiveTargetBytes = reader.uint64() as bigint;
             continue;
           }
           case 14: {
