@@ -66,6 +66,21 @@ export class PlannedQueries {
     return { answer: { columns, rows }, plan };
   }
 
+  /** How many rows each task of the last stage has returned of the plan that was run last. */
+  async rowsOfTasks({ stages }: QueryPlan): Promise<readonly number[]> {
+    const last = stages.at(-1);
+    const [input] = last?.fragment.inputs ?? [];
+    const producers = stages[input?.stage ?? 0]?.tasks ?? 0;
+    const tables = Array.from(
+      { length: producers },
+      (_, task) => `SELECT p FROM plan.s${input?.stage}_t${task}`,
+    );
+    const reader = await this.#connection.runAndReadAll(
+      `SELECT p, count(*) FROM (${tables.join(' UNION ALL ')}) GROUP BY p`,
+    );
+    return reader.getRows().map((row) => Number(row[1]));
+  }
+
   close(): void {
     this.#planner.close();
     this.#connection.closeSync();

@@ -67,6 +67,8 @@ export interface SqlSettings {
   readonly singleFragmentBytes?: number;
   /** About what a task reads after an exchange: smaller partitions are read by one task; 0 for never. */
   readonly targetPartitionBytes?: number;
+  /** An ORDER BY of more than this is range-partitioned, so that several tasks sort; 0 for always. */
+  readonly sortThresholdBytes?: number;
   readonly memoryBytes?: number;
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;

@@ -150,6 +150,8 @@ function outputWords(output: StageOutput, isBroadcast: boolean): string {
   switch (output.kind) {
     case 'hash':
       return `hash(${output.partitions})`;
+    case 'range':
+      return `range(${output.partitions})`;
     case 'whole':
       return isBroadcast ? 'broadcast' : 'gather';
     case 'result':

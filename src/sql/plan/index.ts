@@ -29,7 +29,7 @@ export type { SplitQueryInput, SplitQueryResult } from './distribute/split-query
 export { planQuery } from './distribute/plan-query.ts';
 export type { PlanInput } from './distribute/plan-query.ts';
 export { rowRanges, wholeFiles } from './distribute/scan-splits.ts';
-export { PARTITIONS_MAX } from './distribute/settings.ts';
+export { PARTITIONS_MAX, SORT_THRESHOLD_BYTES } from './distribute/settings.ts';
 export type { PlanSettings } from './distribute/settings.ts';
 export { EXPLAIN_COLUMNS, EXPLAIN_KEYS, explainAnalyze, explainPlan } from './explain/explain.ts';
 export { fragmentTaskId } from '../../scheduler/core/index.ts';

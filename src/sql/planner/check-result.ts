@@ -16,7 +16,7 @@ export function resultFault(text: string, fragment: HeldFragment, stage: Stage):
 }
 
 export function partitionCount({ output }: Pick<Stage, 'output'>): number {
-  return output.kind === 'hash' ? output.partitions : 1;
+  return output.kind === 'hash' || output.kind === 'range' ? output.partitions : 1;
 }
 
 class BadResult extends Error {}

@@ -76,7 +76,7 @@ export function withFunctions<Plan extends Pick<QueryPlan, 'stages'>>(
 
 function requiring(stage: Stage, functions: readonly FunctionSignature[]): Stage {
   const { fragment, output } = stage;
-  const keys = output.kind === 'hash' ? output.by : [];
+  const keys = output.kind === 'hash' || output.kind === 'range' ? [output.by].flat() : [];
   const words = wordsIn([fragment.sql, fragment.custom?.input ?? '', ...keys].join('\n'));
   const used = functions.filter(({ name }) => isMentioned(words, name));
   const changing = used.find(({ isDeterministic }) => !isDeterministic);

@@ -234,11 +234,16 @@ export class SqlPlanner {
     const { engine } = custom;
     const { tables, caller } = asked;
     let isSound = true;
+    // An operator may rely on the order of its rows, which only a single task keeps.
+    const isCut = operators.size > 0;
+    const inOneTask = isCut
+      ? { ...settings, sortThresholdBytes: Number.MAX_SAFE_INTEGER }
+      : settings;
     const query = new OperatorQuery({
       ...{ operators, engine, tables, caller },
       plan: async (sql, of) => {
         const part = { ...asked, sql, tables: of, functions };
-        const made = await this.#made(part, settings, signal);
+        const made = await this.#made(part, inOneTask, signal);
         isSound &&= made.isSound;
         return made.plan;
       },
@@ -310,10 +315,11 @@ export class SqlPlanner {
   }
 
   #planSettings(settings: QuerySettings): PlanInput['settings'] {
-    const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
+    const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes } =
+      settings;
     const partitions =
       shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, this.#options.slots()));
-    return { partitions, broadcastThresholdBytes, singleFragmentBytes };
+    return { partitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes };
   }
 
   async #measured<T>(

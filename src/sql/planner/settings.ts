@@ -1,6 +1,6 @@
 /** The settings of one query, under their public names. */
 import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
-import { PARTITIONS_MAX } from '../plan/index.ts';
+import { PARTITIONS_MAX, SORT_THRESHOLD_BYTES } from '../plan/index.ts';
 
 export interface QuerySettings {
   /** Null: by the number of fragments the cluster can run at the same time. */
@@ -9,6 +9,7 @@ export interface QuerySettings {
   readonly singleFragmentBytes: number;
   /** About what a task reads after an exchange: smaller neighbouring partitions are read by one task; 0 for never. */
   readonly targetPartitionBytes: number;
+  readonly sortThresholdBytes: number;
   /** Per task; null: the share of a slot. */
   readonly memoryBytes: number | null;
   readonly timeoutMs: number | null;
@@ -23,6 +24,7 @@ export const defaultQuerySettings: QuerySettings = {
   broadcastThresholdBytes: 32 * MIB,
   singleFragmentBytes: 16 * MIB,
   targetPartitionBytes: 64 * MIB,
+  sortThresholdBytes: SORT_THRESHOLD_BYTES,
   memoryBytes: null,
   timeoutMs: null,
   maxAttempts: null,
@@ -45,6 +47,7 @@ function boundsOf(name: keyof QuerySettings): Bounds {
     case 'broadcastThresholdBytes':
     case 'singleFragmentBytes':
     case 'targetPartitionBytes':
+    case 'sortThresholdBytes':
       return { min: 0, max: Number.MAX_SAFE_INTEGER };
     case 'memoryBytes':
       return { min: MEMORY_BYTES_MIN, max: Number.MAX_SAFE_INTEGER };

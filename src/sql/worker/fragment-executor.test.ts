@@ -122,7 +122,7 @@ test('does not start a fragment of a newer plan format, which counts as nothing'
     thrownBy(() => node.run(fragmentTask({ version }), testContext()));
   expect(await run(PLAN_VERSION + 1)).toMatchObject({
     failure: 'missing',
-    message: expect.stringMatching(/this worker runs versions up to 3. Upgrade/) as string,
+    message: expect.stringMatching(/this worker runs versions up to 4. Upgrade/) as string,
   });
   expect(engines.orders).toEqual([]);
   await node.run(fragmentTask({ version: PLAN_VERSION }), context('s0.0', 1));

@@ -42,7 +42,8 @@ export function readFragmentTask(input: Json): FragmentTask {
     for (const read of list(reads[relation], `reads.${relation}`)) checkRead(read);
   }
   checkPartitions(fragment['inputs'] as readonly Fields[], reads);
-  if (output['kind'] === 'hash') whole(output['partitions'], 'output.partitions');
+  if (output['kind'] === 'hash' || output['kind'] === 'range')
+    whole(output['partitions'], 'output.partitions');
   else if (output['kind'] !== 'whole' && output['kind'] !== 'result')
     refuse('output.kind is not a known kind');
   for (const name of list(task['requires'], 'requires'))

@@ -30,14 +30,13 @@ export async function runPlanLocally(
   );
   await connection.run('DROP SCHEMA IF EXISTS plan CASCADE; CREATE SCHEMA plan');
   for (const stage of plan.stages.slice(0, -1)) {
-    const by = stage.output.kind === 'hash' ? stage.output.by : [];
-    const partition = `(hash(${by.join(', ')}) >> 24) % ${plan.partitions}`;
+    const partition = partitionOf(stage);
     for (let task = 0; task < stage.tasks; task += 1) {
       const own = groupsOf[stage.id]?.[task] ?? [];
       const query = taskQuery(plan, tables, stage, task, own);
       // The leader answers for a task without partitions: no rows, whatever it would have made of none.
       const rows = own.length === 0 ? `${query} LIMIT 0` : query;
-      const made = `SELECT *, ${by.length === 0 ? '0' : partition} AS p FROM (\n${rows}\n)`;
+      const made = `SELECT *, ${partition} AS p FROM (\n${rows}\n)`;
       await connection.run(`CREATE TABLE ${output(stage.id, task)} AS ${made}`);
     }
   }
@@ -54,6 +53,20 @@ export async function runPlanLocally(
 export type Grouping = (stage: number, tasks: number) => readonly (readonly number[])[];
 
 const oneEach: Grouping = (_, tasks) => Array.from({ length: tasks }, (_none, task) => [task]);
+
+function partitionOf({ output: to }: Stage): string {
+  switch (to.kind) {
+    case 'hash':
+      return to.by.length === 0 ? '0' : `(hash(${to.by.join(', ')}) >> 24) % ${to.partitions}`;
+    case 'range':
+      return to.by;
+    case 'whole':
+    case 'result':
+      return '0';
+    default:
+      return to satisfies never;
+  }
+}
 
 function output(stage: number, task: number): string {
   return `plan.s${stage}_t${task}`;

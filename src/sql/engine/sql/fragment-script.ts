@@ -42,7 +42,7 @@ export function fragmentCall(order: FragmentRequest, place: string): FragmentCal
     requires: order.requires ?? [],
     leavesNoState: leavesNoState(order),
   } as const;
-  if (output.kind === 'hash') {
+  if (output.kind === 'hash' || output.kind === 'range') {
     return {
       ...head,
       copy: `COPY (\n${query}\n) TO ${quotedText(join(place, OUTPUT))} (${FORMAT}, ${PARTITIONED})`,
@@ -102,7 +102,7 @@ function leavesNoState({ fragment, output }: FragmentRequest): boolean {
   const { sql, scans, inputs, tables } = fragment;
   const isPlanned = scans.length + inputs.length > 0 && tables.length === 0;
   if (fragment.custom !== undefined) return false;
-  const keys = output.kind === 'hash' ? output.by : [];
+  const keys = output.kind === 'hash' || output.kind === 'range' ? [output.by].flat() : [];
   return isPlanned && !readsClock(sql) && ![sql, ...keys].some((each) => LASTING.test(each));
 }
 
@@ -188,6 +188,7 @@ function outputQuery(order: FragmentRequest): string {
  * is on lines of its own, so that no comment in it reaches the next.
  */
 export function partitionOf(output: StageOutput): string | null {
+  if (output.kind === 'range') return `(\n${output.by}\n)::INTEGER`;
   if (output.kind !== 'hash') return null;
   if (output.by.length === 0) return '0::INTEGER';
   const keys = output.by.map((key) => `(\n${key}\n)`);

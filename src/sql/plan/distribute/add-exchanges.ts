@@ -20,6 +20,7 @@ import {
   distributeWindow,
 } from './distribute-order.ts';
 import { belowChoice, distributeRanked } from './distribute-ranked.ts';
+import { distributeResultSort } from './distribute-sort.ts';
 import { distributeDistinct, distributeSet } from './distribute-set.ts';
 import { columnsOf } from './expressions.ts';
 import { eachRelation } from './relations.ts';
@@ -46,6 +47,15 @@ export class AddExchanges implements DistributeContext {
     this.draft = draft;
     this.settings = settings;
     this.#tables = tables;
+  }
+
+  /** The same, where the order of the rows is that of the result. */
+  placeResult(relation: Relation): Subplan {
+    if (relation.kind === 'sort')
+      return distributeResultSort(this, relation, this.place(relation.input));
+    if (relation.kind === 'project') return projected(relation, this.placeResult(relation.input));
+    if (relation.kind !== 'with') return this.place(relation);
+    return this.#with(relation, (body) => this.placeResult(body));
   }
 
   place(relation: Relation): Subplan {
@@ -107,7 +117,7 @@ export class AddExchanges implements DistributeContext {
           relation.inputs.map((input) => this.place(input)),
         );
       case 'with':
-        return this.#with(relation);
+        return this.#with(relation, (body) => this.place(body));
       case 'ref': {
         const read = this.#commons.get(relation.cte);
         invariant(read !== undefined, `common table ${relation.cte} is read but not defined`);
@@ -132,13 +142,13 @@ export class AddExchanges implements DistributeContext {
   }
 
   /** A CTE with several readers is computed once and materialized, unless it costs next to nothing. */
-  #with({ cte, definition, body }: With): Subplan {
+  #with({ cte, definition, body }: With, place: (body: Relation) => Subplan): Subplan {
     const readers = [...eachRelation(body)].filter(
       (each) => each.kind === 'ref' && each.cte === cte,
     ).length;
     if (readers <= 1) {
       this.#commons.set(cte, () => this.place(definition));
-      return this.place(body);
+      return place(body);
     }
     const stages = this.draft.stages.length;
     const made = this.place(definition);
@@ -151,7 +161,7 @@ export class AddExchanges implements DistributeContext {
       operators.every(({ kind }) => kind !== 'ref' && kind !== 'with');
     const materialized = isCheap ? null : this.#materialized(made, cte, body);
     this.#commons.set(cte, () => materialized ?? this.place(definition));
-    return this.place(body);
+    return place(body);
   }
 
   /**

@@ -10,6 +10,8 @@ import type { Filter, Relation } from '../logical/relation.ts';
 import { scanPartitioning, type Draft, type DraftStage } from './draft.ts';
 import { checkAsOf, checkCross, checkJoin } from './check-join.ts';
 import { rankFilter } from './distribute-ranked.ts';
+import { sampleNonDeterminism } from './distribute-sort.ts';
+import { checkRangeOutput, isSorted } from './check-sort.ts';
 import { column, expressionKey } from './expressions.ts';
 import { inputsOf } from '../logical/walk.ts';
 import { partialAggregate } from './partial-aggregate.ts';
@@ -19,6 +21,7 @@ import {
   areCoPartitioned,
   hashPartitionedBy,
   isPartitioned,
+  isOrderedBy,
   isPartitionedOn,
   throughProjection,
   type Partitioning,
@@ -38,12 +41,16 @@ interface Known {
 
 const NOTHING_OPEN: ReadonlySet<Relation> = new Set();
 
-/** Throws `invariant` if the plan could return wrong rows. */
-export function checkDraft(draft: Draft): void {
+/** Throws `invariant` if the plan could return wrong rows, or rows in another order than the one asked for. */
+export function checkDraft(draft: Draft, isOrdered = false): void {
   const checked: Known[] = [];
   for (const stage of draft.stages) checked.push(new StageCheck(draft, stage, checked).run());
   const last = draft.stages.at(-1);
   invariant(last?.output.kind === 'result', 'the last stage has no result');
+  invariant(
+    !isOrdered || last.tasks === 1 || isSorted(last.relation),
+    'the tasks of an ordered result do not sort it',
+  );
   invariant(checked.at(-1)?.open.size === 0, 'the result is only partial');
   for (const { id, output } of draft.stages.slice(0, -1))
     invariant(output.kind !== 'result', `stage ${id} has a result and is not the last`);
@@ -71,6 +78,7 @@ class StageCheck {
     const known = this.#check(relation);
     if (!this.#isOne && !isPartitioned(known.partitioning))
       this.#refuse(relation, 'its rows would come out of every task');
+    checkRangeOutput(this.#draft, this.#stage, (why) => this.#refuse(relation, why));
     return known;
   }
 
@@ -133,10 +141,13 @@ class StageCheck {
     const output = made.output.kind;
     switch (leaf.mode) {
       case 'partition':
-        if (made.output.kind !== 'hash') return this.#refuse(relation, `partitions of ${output}`);
         if (this.#stage.tasks !== this.#draft.partitions)
           this.#refuse(relation, 'one task reads one of several partitions');
-        return { partitioning: hashPartitionedBy(made.output.by), open };
+        if (made.output.kind === 'hash')
+          return { partitioning: hashPartitionedBy(made.output.by), open };
+        if (made.output.kind === 'range')
+          return { partitioning: { kind: 'ordered', order: made.output.order }, open };
+        return this.#refuse(relation, `partitions of ${output}`);
       case 'all':
         if (output !== 'whole') this.#refuse(relation, `all of ${output}`);
         return { partitioning: REPLICATED, open };
@@ -224,6 +235,9 @@ class StageCheck {
       case 'set':
         return this.#set(relation, partitionings);
       case 'sort':
+        if (!isOrderedBy(first, relation.order))
+          this.#refuse(relation, 'order is lost between tasks');
+        return first;
       case 'positional':
         return this.#refuse(relation, 'order is lost between tasks');
       case 'scan':
@@ -308,11 +322,12 @@ function nonDeterminism(relation: Relation): string | null {
       return relation.type === 'single' && !relation.errorOnMany
         ? 'it may take any of several rows'
         : null;
+    case 'project':
+      return sampleNonDeterminism(relation.expressions);
     case 'scan':
     case 'input':
     case 'values':
     case 'empty':
-    case 'project':
     case 'filter':
     case 'cross':
     case 'positional':

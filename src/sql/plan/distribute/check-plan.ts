@@ -36,12 +36,16 @@ function stageFault(
   if (stage.id !== at) return { path: '/id', what: `must be its index, ${at}` };
   if (stage.tasks !== 1 && stage.tasks !== plan.partitions)
     return { path: '/tasks', what: `must be 1 or the number of partitions, ${plan.partitions}` };
-  if (isLast && plan.ordered && stage.tasks !== 1)
-    return { path: '/tasks', what: 'must be 1: the result has an order' };
+  if (isLast && plan.ordered && stage.tasks !== 1 && !isInRanges(plan, stage))
+    return {
+      path: '/tasks',
+      what: 'must be 1: the result has an order, and the rows of the tasks are not range-partitioned',
+    };
   const { output, fragment } = stage;
   if ((output.kind === 'result') !== isLast)
     return { path: '/output/kind', what: "must be 'result' for the last stage and no other" };
-  if (output.kind === 'hash' && output.partitions !== plan.partitions)
+  const isSplit = output.kind === 'hash' || output.kind === 'range';
+  if (isSplit && output.partitions !== plan.partitions)
     return {
       path: '/output/partitions',
       what: `must be ${plan.partitions}, the number of partitions of the plan`,
@@ -62,6 +66,16 @@ function stageFault(
     read.add(input.stage);
   }
   return null;
+}
+
+/** Whether the rows that each task has to itself come from ranges, so that they can follow those of the task before. */
+function isInRanges({ stages }: QueryPlan, { fragment: { scans, inputs } }: Stage): boolean {
+  const own = scans.filter(({ rows }) => rows === 'own').map(({ split }) => split !== undefined);
+  const given = inputs
+    .filter(({ mode }) => mode !== 'all')
+    .map(({ mode, stage }) => mode === 'partition' && stages[stage]?.output.kind === 'range');
+  const all = [...own, ...given];
+  return all.length > 0 && all.every(Boolean);
 }
 
 /** Every value must belong to one task, and every task must have a range. */
@@ -85,7 +99,8 @@ function inputFault(plan: QueryPlan, stage: Stage, input: ExchangeInput): string
     return `must have the columns of stage ${made.id}`;
   switch (input.mode) {
     case 'partition':
-      if (made.output.kind !== 'hash') return `stage ${made.id} has no hash output`;
+      if (made.output.kind !== 'hash' && made.output.kind !== 'range')
+        return `stage ${made.id} has no hash or range output`;
       return stage.tasks === plan.partitions
         ? null
         : 'must be in a stage with as many tasks as there are partitions';

@@ -19,6 +19,7 @@ const settings = fc.record({
   partitions: fc.constantFrom(2, 4, 16),
   broadcastThresholdBytes: fc.constantFrom(0, 100_000, 16_000_000, 10 ** 12),
   singleFragmentBytes: fc.constant(0),
+  sortThresholdBytes: fc.constantFrom(0, 10 ** 12),
 });
 
 describe('any relation', () => {

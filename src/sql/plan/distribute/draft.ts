@@ -1,6 +1,6 @@
 /** A plan under construction: the stages so far, and what the relation names in their fragments stand for. */
 import { invariant } from '../../../scheduler/core/index.ts';
-import type { Expression } from '../logical/expression.ts';
+import type { Expression, OrderBy } from '../logical/expression.ts';
 import type { InputRelation, Relation, ScanRelation } from '../logical/relation.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import type { Estimate, ExchangeInput } from '../physical/plan.ts';
@@ -30,6 +30,8 @@ export interface DraftStage {
 
 export type DraftOutput =
   | { readonly kind: 'hash'; readonly by: readonly Expression[] }
+  /** `by` is the number of the partition. In this order, the rows of a partition come before those of the next. */
+  | { readonly kind: 'range'; readonly by: Expression; readonly order: readonly OrderBy[] }
   | { readonly kind: 'whole' }
   | { readonly kind: 'result' };
 
@@ -116,6 +118,12 @@ export class Draft {
     const source = part.scan === null ? part : this.partition(part);
     const stage = this.#close(source, { kind: 'hash', by });
     return this.#read(part, stage, 'partition', hashPartitionedBy(by));
+  }
+
+  /** Repartitions by a number that grows with the order. */
+  repartitionInOrder(part: Subplan, by: Expression, order: readonly OrderBy[]): Subplan {
+    const stage = this.#close(part, { kind: 'range', by, order });
+    return this.#read(part, stage, 'partition', { kind: 'ordered', order });
   }
 
   /** Partitions in any way, so that each row is in one of N tasks. */

@@ -136,10 +136,13 @@ function clipped(text: string, length: number): string {
 
 export function operatorLines(stage: DraftStage, draft: Draft, labels: Labels): readonly string[] {
   const lines: string[] = [];
-  const isHashed = stage.output.kind === 'hash';
-  if (stage.output.kind === 'hash') {
-    const by = labels.texts(stage.output.by, stage.relation).join(', ');
+  const { output } = stage;
+  if (output.kind === 'hash') {
+    const by = labels.texts(output.by, stage.relation).join(', ');
     lines.push(clipped(`exchange by ${by}`, LINE_MAX));
+  } else if (output.kind === 'range') {
+    const by = orderText(output.order, stage.relation, labels);
+    lines.push(clipped(`exchange by range of ${by}`, LINE_MAX));
   }
   const add = (relation: Relation, depth: number): void => {
     if (relation.kind === 'with') {
@@ -152,7 +155,7 @@ export function operatorLines(stage: DraftStage, draft: Draft, labels: Labels): 
     const below = text === null ? depth : depth + 1;
     for (const input of inputsOf(relation)) add(input, below);
   };
-  add(stage.relation, isHashed ? 1 : 0);
+  add(stage.relation, lines.length);
   return lines;
 }
 

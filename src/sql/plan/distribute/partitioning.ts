@@ -1,5 +1,5 @@
 /** How the rows of a relation are partitioned over the tasks that compute it. */
-import type { Expression } from '../logical/expression.ts';
+import type { Expression, OrderBy } from '../logical/expression.ts';
 import { mapColumns } from '../logical/walk.ts';
 import { collectColumns, expressionKey, moved } from './expressions.ts';
 import type { RangePartitioning } from './range-partitioning.ts';
@@ -13,13 +13,20 @@ export type Partitioning =
   /** Each row is in one of N tasks, and it is not known in which. */
   | { readonly kind: 'random' }
   /** Each row is in the task that its keys determine. */
-  | KeyedPartitioning;
+  | KeyedPartitioning
+  | OrderedPartitioning;
 
 export interface KeyedPartitioning {
   readonly kind: 'keyed';
   readonly keys: readonly PartitionKey[];
   /** Range-partitioned by a single key; null if hash-partitioned. */
   readonly range: RangePartitioning | null;
+}
+
+/** Each row is in one of N tasks, and in this order all rows of a task come before those of the next task. */
+export interface OrderedPartitioning {
+  readonly kind: 'ordered';
+  readonly order: readonly OrderBy[];
 }
 
 /** Expressions over the columns of the relation that all equal, in every row, the value by which it is partitioned. */
@@ -30,7 +37,8 @@ export const SINGLE: Partitioning = { kind: 'single' };
 export const RANDOM: Partitioning = { kind: 'random' };
 
 export function isPartitioned(partitioning: Partitioning): boolean {
-  return partitioning.kind === 'random' || partitioning.kind === 'keyed';
+  const { kind } = partitioning;
+  return kind === 'random' || kind === 'keyed' || kind === 'ordered';
 }
 
 export function hashPartitionedBy(keys: readonly Expression[]): Partitioning {
@@ -39,6 +47,32 @@ export function hashPartitionedBy(keys: readonly Expression[]): Partitioning {
 
 export function rangePartitionedBy(key: Expression, range: RangePartitioning): Partitioning {
   return { kind: 'keyed', keys: [[key]], range };
+}
+
+/**
+ * Whether sorting the rows of each task by this order sorts all of them: the rows of a task come before those of the
+ * next. That also holds for a range-partitioned column that the order begins with, as rows with equal values are in
+ * the same task and the column has no NULL.
+ */
+export function isOrderedBy(partitioning: Partitioning, order: readonly OrderBy[]): boolean {
+  if (partitioning.kind === 'ordered') return orderKey(partitioning.order) === orderKey(order);
+  const [first] = order;
+  if (partitioning.kind !== 'keyed' || partitioning.range === null || first === undefined)
+    return false;
+  const key = expressionKey(first.expression);
+  return (
+    !first.descending && partitioning.keys[0]?.some((each) => expressionKey(each) === key) === true
+  );
+}
+
+function orderKey(order: readonly OrderBy[]): string {
+  return JSON.stringify(
+    order.map(({ expression, descending, nullsFirst }) => [
+      expressionKey(expression),
+      descending,
+      nullsFirst,
+    ]),
+  );
 }
 
 /** Whether equal keys are in the same task of both. */
@@ -65,6 +99,8 @@ function rewrittenKeys(
   partitioning: Partitioning,
   rewrite: (key: Expression) => Expression | null,
 ): Partitioning {
+  // Nothing but the sort, which comes first, depends on it.
+  if (partitioning.kind === 'ordered') return RANDOM;
   if (partitioning.kind !== 'keyed') return partitioning;
   const keys = partitioning.keys.map((key) => key.map(rewrite).filter((each) => each !== null));
   return keys.every((key) => key.length > 0) ? { ...partitioning, keys } : RANDOM;

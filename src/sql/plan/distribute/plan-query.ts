@@ -61,7 +61,7 @@ function distribute(input: PlanInput): QueryPlan {
     const why = whyWhole(relation, input);
     if (why !== null) return wholePlan(input, why, relation);
     const draft = cheapest(logical, relation, input, distributeSettings(settings));
-    checkDraft(draft);
+    checkDraft(draft, isOrdered(relation));
     return distributedPlan(input, draft, relation);
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
@@ -97,7 +97,7 @@ function movedBytes({ stages }: Draft): number {
 
 function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
   const draft = new Draft(settings.partitions);
-  draft.finish(new AddExchanges(draft, settings, input.tables).place(relation));
+  draft.finish(new AddExchanges(draft, settings, input.tables).placeResult(relation));
   // Small tables are replicated so that they can be joined with partitioned ones. If nothing else is partitioned, and
   // the settings ask for a distributed query, the small tables are partitioned after all.
   const isWhole = draft.stages.every(({ tasks }) => tasks === 1);
@@ -202,9 +202,19 @@ function fragmentColumns(output: Relation['output']): readonly FragmentColumn[] 
 }
 
 function toOutput(output: DraftOutput, draft: Draft): StageOutput {
-  if (output.kind !== 'hash') return output;
-  const by = output.by.map((key) => printExpression(key, (index) => `c${index}`));
-  return { kind: 'hash', by, partitions: draft.partitions };
+  const { partitions } = draft;
+  const text = (key: Expression): string => printExpression(key, (index) => `c${index}`);
+  switch (output.kind) {
+    case 'hash':
+      return { kind: 'hash', by: output.by.map(text), partitions };
+    case 'range':
+      return { kind: 'range', by: text(output.by), partitions };
+    case 'whole':
+    case 'result':
+      return output;
+    default:
+      return output satisfies never;
+  }
 }
 
 /** A plan with one fragment: the user's own SQL, on one node. */

@@ -9,6 +9,8 @@ export interface DistributeSettings {
   /** A table is read in full by every task if a query needs no more of it than this, in bytes and in rows. */
   readonly replicateBytes: number;
   readonly replicateRows: number;
+  /** More rows than this are range-partitioned to be sorted; 0 for all. */
+  readonly sortThresholdBytes: number;
   /** Partial results up to this size are gathered in one task instead of being repartitioned. */
   readonly gatherBytes: number;
 }
@@ -20,17 +22,21 @@ const REPLICATE_BYTES = 8 * 1024 * 1024;
 /** Reading and joining this many rows takes each task a few milliseconds, less than another stage would. */
 const REPLICATE_ROWS = 250_000;
 const GATHER_BYTES = 4 * 1024 * 1024;
+/** Below this, one task sorts sooner than rows are sampled and exchanged. */
+export const SORT_THRESHOLD_BYTES: number = 64 * 1024 * 1024;
 
 export interface PlanSettings {
   readonly partitions: number;
   readonly broadcastThresholdBytes: number;
   readonly singleFragmentBytes: number;
+  readonly sortThresholdBytes?: number;
 }
 
 /** A low broadcast threshold also limits which small tables every task reads. */
 export function distributeSettings(settings: PlanSettings): DistributeSettings {
   const { broadcastThresholdBytes } = settings;
   return {
+    sortThresholdBytes: SORT_THRESHOLD_BYTES,
     ...settings,
     replicateBytes: Math.min(REPLICATE_BYTES, broadcastThresholdBytes),
     replicateRows: REPLICATE_ROWS,

@@ -110,6 +110,8 @@ function destination(plan: QueryPlan, stage: Stage): string {
       return plan.ordered ? 'result, in order' : 'result';
     case 'hash':
       return `by hash into ${stage.output.partitions} partitions for ${readers.join(', ')}`;
+    case 'range':
+      return `by range into ${stage.output.partitions} partitions for ${readers.join(', ')}`;
     case 'whole':
       return readers.join(', ');
     default:

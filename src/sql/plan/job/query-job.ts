@@ -272,7 +272,7 @@ class TaskWriter {
     ]);
     const byRelation = <T>(entries: readonly (readonly [string, T])[]): Json =>
       Object.fromEntries(entries) as Json;
-    const version = versionOf([{ fragment }]);
+    const version = versionOf([stage]);
     return {
       ...(version === 2 ? {} : { version }),
       stage: id,

@@ -45,7 +45,7 @@ describe('a plan that is submitted', () => {
   });
 
   test.each([
-    ['/version', 4, /^\/version This server reads versions 1 to 3/],
+    ['/version', 5, /^\/version This server reads versions 1 to 4/],
     ['/stage', [], /^\/stage There is no such field\. Did you mean/],
     ['/partitions', 65, /^\/partitions Must be a whole number from 1 to 64, not 65/],
     ['/partitions', 2.5, /^\/partitions Must be a whole number/],
@@ -94,7 +94,9 @@ describe('a plan that is submitted', () => {
     ['/stages/2/fragment/inputs/0/stage', 2, /must read an earlier stage/],
     ['/stages/2/fragment/inputs/0/stage', 1, /must have the columns of stage 1/],
     ['/stages/2/fragment/inputs/1/relation', 'stage0', /two relations named 'stage0'/],
-    ['/stages/0/output', { kind: 'whole' }, /stage 0 has no hash output/],
+    ['/stages/0/output', { kind: 'whole' }, /stage 0 has no hash or range output/],
+    ['/stages/0/output', { kind: 'range', partitions: 4 }, /\/output\/by Must be text/],
+    ['/stages/0/output', { kind: 'range', by: 'c0', partitions: 2 }, /partitions .*must be 4/],
     ['/stages/0/output/by', [], /by A hash output needs at least one expression/],
     ['/stages/0/output/partitions', 3, /\/output\/partitions .*must be 4/],
     ['/stages/0/output', { kind: 'whole', by: [] }, /\/output\/by There is no such field/],

@@ -56,7 +56,7 @@ const FIELDS = [
 
 function readFields(reader: PlanReader): QueryPlan {
   const version = reader.at('version');
-  if (version.value !== 2 && version.value !== PLAN_VERSION)
+  if (version.value !== 2 && version.value !== 3 && version.value !== PLAN_VERSION)
     version.refuse(`This server reads versions 1 to ${PLAN_VERSION} of the plan format.`);
   reader.known(FIELDS);
   const stages = readStages(reader.at('stages'));
@@ -239,13 +239,15 @@ function readInput(reader: PlanReader): ExchangeInput {
 }
 
 function readOutput(reader: PlanReader): StageOutput {
-  const kind = reader.at('kind').choice(['hash', 'whole', 'result'] as const);
-  if (kind !== 'hash') {
+  const kind = reader.at('kind').choice(['hash', 'range', 'whole', 'result'] as const);
+  if (kind === 'whole' || kind === 'result') {
     reader.known(['kind']);
     return { kind };
   }
   reader.known(['kind', 'by', 'partitions']);
+  const partitions = reader.at('partitions').whole(1, PARTITIONS_MAX);
+  if (kind === 'range') return { kind, by: reader.at('by').text(), partitions };
   const by = reader.at('by').list(COLUMNS_MAX, (key) => key.text());
   if (by.length === 0) reader.at('by').refuse('A hash output needs at least one expression.');
-  return { kind, by, partitions: reader.at('partitions').whole(1, PARTITIONS_MAX) };
+  return { kind, by, partitions };
 }

@@ -5,13 +5,14 @@
 import type { PinnedTable } from './table.ts';
 
 /** The newest version that this code reads and runs. */
-export const PLAN_VERSION = 3;
+export const PLAN_VERSION = 4;
 
-export type PlanVersion = 2 | typeof PLAN_VERSION;
+export type PlanVersion = 2 | 3 | typeof PLAN_VERSION;
 
 /** The lowest version that has everything in it: during an upgrade, older nodes can run what they know. */
-export function versionOf(stages: readonly Pick<Stage, 'fragment'>[]): PlanVersion {
-  return stages.some(({ fragment }) => fragment.custom !== undefined) ? PLAN_VERSION : 2;
+export function versionOf(stages: readonly Pick<Stage, 'fragment' | 'output'>[]): PlanVersion {
+  if (stages.some(({ output }) => output.kind === 'range')) return 4;
+  return stages.some(({ fragment }) => fragment.custom !== undefined) ? 3 : 2;
 }
 
 export interface QueryPlan {
@@ -21,7 +22,7 @@ export interface QueryPlan {
   readonly sql: string;
   /** Of the result, as the user sees them. */
   readonly columns: readonly ResultColumn[];
-  /** The rows of the result have an order; the last stage then has one task. */
+  /** The rows of the result have an order. If the last stage has several tasks, their rows follow one another. */
   readonly ordered: boolean;
   /** The number of partitions, which is the number of tasks of every partitioned stage. */
   readonly partitions: number;
@@ -172,6 +173,11 @@ export interface ExchangeInput {
 export type StageOutput =
   /** Each row goes to partition `(hash(by...) >> 24) % partitions`; `by` is SQL over `c0`, `c1`, ... */
   | { readonly kind: 'hash'; readonly by: readonly string[]; readonly partitions: number }
+  /**
+   * Since version 4. Each row goes to partition `by`, a whole number from 0: SQL over `c0`, `c1`, ... A reader may
+   * rely on it that the rows of a partition come before those of the next in some order.
+   */
+  | { readonly kind: 'range'; readonly by: string; readonly partitions: number }
   /** One partition with all rows. */
   | { readonly kind: 'whole' }
   /** One partition that the user reads; a small one is kept in the store. */
