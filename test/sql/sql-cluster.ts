@@ -43,7 +43,7 @@ const OUTPUT_MS = 60_000;
 const LOST_MAX = 3;
 
 export async function startSqlCluster(
-  tables: TestTables,
+  tables: Pick<TestTables, 'specs'>,
   workers: number,
   slots = 2,
 ): Promise<SqlCluster> {

@@ -15,7 +15,10 @@ export interface Undescribed {
   readonly pins: readonly Pin[];
 }
 
-type Described = Pick<PinnedTable, 'files' | 'columns' | 'options' | 'select' | 'clusters'>;
+type Described = Pick<
+  PinnedTable,
+  'files' | 'columns' | 'options' | 'select' | 'clusters' | 'lines'
+>;
 
 /** Files, and row groups of clusters, over all cached descriptions. */
 const PARTS_MAX = 200_000;
@@ -39,8 +42,12 @@ export class Descriptions {
       const { rows = null, groups = [] } = description.files[at] ?? {};
       return { ...pin, rows, groups };
     });
-    const { columns, options, select, clusters } = description;
-    return { files, columns, options, select, ...(clusters.length === 0 ? {} : { clusters }) };
+    const { columns, options, select, clusters, lines } = description;
+    return {
+      ...{ files, columns, options, select },
+      ...(clusters.length === 0 ? {} : { clusters }),
+      ...(lines === undefined ? {} : { lines }),
+    };
   }
 
   async #ask(asked: Undescribed, signal: AbortSignal): Promise<TableDescription> {

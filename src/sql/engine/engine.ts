@@ -13,6 +13,7 @@ import type { SplitQueryInput, SplitQueryResult } from '../plan/index.ts';
 import type { Fragment, SessionValues, StageOutput } from '../plan/index.ts';
 import type {
   Cluster,
+  TableLines,
   FileRange,
   FragmentTask,
   PinnedTable,
@@ -134,6 +135,8 @@ export interface TableDescription {
   readonly options: string;
   /** See `PinnedTable.select`. */
   readonly select: string;
+  /** See `PinnedTable.lines`. */
+  readonly lines?: TableLines;
 }
 
 export interface OperatorsRequest {

@@ -67,7 +67,14 @@ export interface Sandbox {
   /** Opened by their own paths. */
   readonly files: readonly string[];
   /** Linked into the engine's own folder during the call; `as` is the path there. */
-  readonly links: readonly { readonly path: string; readonly as: string }[];
+  readonly links: readonly SandboxLink[];
+}
+
+export interface SandboxLink {
+  readonly path: string;
+  readonly as: string;
+  /** Only the lines that begin in this range of bytes, as a copy; absent for the file itself. */
+  readonly bytes?: { readonly from: number; readonly to: number };
 }
 
 export interface FragmentCall {

@@ -23,7 +23,7 @@ export { bindFault } from './distribute/check-binding.ts';
 export { checkPlan } from './distribute/check-plan.ts';
 export { PlanComposer } from './distribute/compose-plan.ts';
 export type { OperatorStep } from './distribute/compose-plan.ts';
-export { placeholderTable } from './distribute/placeholder.ts';
+export { placeholderSelect, placeholderTable } from './distribute/placeholder.ts';
 export { splitQuery } from './distribute/split-query.ts';
 export type { SplitQueryInput, SplitQueryResult } from './distribute/split-query.ts';
 export { planQuery } from './distribute/plan-query.ts';

@@ -18,6 +18,7 @@ import {
 import { quotedPath, readerCall } from '../sql/reader.ts';
 import { quotedName, quotedText } from '../sql/text.ts';
 import type { Instances } from './instances.ts';
+import { csvLines, jsonLines } from './lines.ts';
 import { parquetFacts } from './parquet-facts.ts';
 import { unlessGone } from './sandbox.ts';
 import { type Connection, Failed, type Work } from './work.ts';
@@ -63,6 +64,7 @@ export async function describeTable(
       clusters: [],
       options: writeOptions(options),
       select,
+      ...(await linesOf(connection, source, { columns, options, hiveKeys })),
     };
   }
   const { files } = source;
@@ -78,6 +80,20 @@ export async function describeTable(
     options: writeOptions(options),
     select,
   };
+}
+
+/** Hive keys are in the path of a file, and a copy of its lines has another path. */
+async function linesOf(
+  connection: Connection,
+  { format, files, options: given }: TableSource,
+  { columns, options, hiveKeys }: Pinned & { readonly columns: readonly Column[] },
+): Promise<Pick<TableDescription, 'lines'>> {
+  if (given !== '' || hiveKeys.size > 0) return {};
+  const lines =
+    format === 'json'
+      ? await jsonLines(files, options)
+      : await csvLines(connection, files, columns, options);
+  return lines === null ? {} : { lines };
 }
 
 async function describeQuery(connection: Connection, query: string): Promise<Column[]> {

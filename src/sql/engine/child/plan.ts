@@ -299,8 +299,10 @@ function unwritten(whyNot: string): Written {
 
 /** The end of a sentence. After its first line DuckDB's message refers to the text of the query. */
 function reasonOf(message: string): string {
-  if (message.startsWith('CSVReader')) return 'it reads CSV, and only Parquet is distributed';
-  if (message.startsWith('JSONScan')) return 'it reads JSON, and only Parquet is distributed';
+  if (message.startsWith('CSVReader'))
+    return 'it reads CSV that has quotes, or another form than plain lines below a header';
+  if (message.startsWith('JSONScan'))
+    return 'it reads JSON that is not one object per line, or is compressed';
   return `DuckDB cannot write its plan: ${message.split('\n', 1)[0]}`;
 }
 

@@ -13,10 +13,10 @@ import {
   readdirSync,
   renameSync,
   rmSync,
-  unlinkSync,
 } from 'node:fs';
 import { join } from 'node:path';
 import { OUTPUT, type Sandbox } from '../messages.ts';
+import { copyLines, type ByteRange } from './cut.ts';
 import type { Instances } from './instances.ts';
 import type { Sessions } from './sessions.ts';
 import { Failed } from './work.ts';
@@ -34,9 +34,10 @@ export async function within<T>(
 ): Promise<T> {
   const linked: string[] = [];
   try {
-    for (const { path, as } of links) {
-      link(path, as);
+    for (const { path, as, bytes } of links) {
       linked.push(as);
+      if (bytes === undefined) link(path, as);
+      else await cut(path, as, bytes);
     }
     const { sessions, release } = await instances.take({ key: keyOf(files), files });
     try {
@@ -48,7 +49,7 @@ export async function within<T>(
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw diskFull(error);
     throw unlessGone(error, files, 'table_changed');
   } finally {
-    for (const path of linked) unlinkSync(path);
+    for (const path of linked) rmSync(path, { force: true });
   }
 }
 
@@ -79,6 +80,14 @@ function link(path: string, as: string): void {
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOENT') throw gone(path, 'table_changed');
     copyFileSync(path, as, constants.COPYFILE_FICLONE);
+  }
+}
+
+async function cut(path: string, as: string, bytes: ByteRange): Promise<void> {
+  try {
+    await copyLines(path, as, bytes);
+  } catch (error) {
+    throw (error as NodeJS.ErrnoException).code === 'ENOENT' ? gone(path, 'table_changed') : error;
   }
 }
 

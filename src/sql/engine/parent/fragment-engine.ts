@@ -94,8 +94,13 @@ function ofOperator(error: unknown, { custom }: FragmentCall, batch: number): un
 
 const OF_PROCESS: ReadonlySet<string> = new Set(['out_of_memory', 'engine_crashed']);
 
-function rowsRead({ ranges, spans }: FragmentRequest): number {
+function rowsRead({ fragment, ranges, spans }: FragmentRequest): number {
+  // Of a text file the bytes are known, not the rows.
+  const isText = new Set(
+    fragment.scans.filter(({ reader }) => reader.format !== 'parquet').map((scan) => scan.relation),
+  );
   return Object.entries(ranges)
+    .filter(([relation]) => !isText.has(relation))
     .map(([relation, files]) => {
       const looked = files.reduce((sum, range) => sum + rowsOf(range), 0);
       return spans?.[relation]?.rows ?? looked;

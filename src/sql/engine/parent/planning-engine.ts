@@ -17,6 +17,7 @@ import type {
   TableDescription,
   TableSource,
 } from '../engine.ts';
+import { placeholderSelect } from '../../plan/index.ts';
 import type { Fault, PlanCall, Position } from '../messages.ts';
 import { bindStatement } from '../sql/bind-script.ts';
 import type { FoundCall } from '../sql/operator-calls.ts';
@@ -88,7 +89,7 @@ class ChildPlanningEngine implements PlanningEngine {
           name: 'plan',
           sql: statement.sql,
           timeZone,
-          ...placeOf(tables, functions),
+          ...placeOf(READS_DATA.test(statement.sql) ? tables : tables.map(planned), functions),
         },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
@@ -106,7 +107,7 @@ class ChildPlanningEngine implements PlanningEngine {
     const statement = bindStatement(stages);
     try {
       return await this.#process.call(
-        { name: 'bind', timeZone, statement, ...placeOf(tables, functions) },
+        { name: 'bind', timeZone, statement, ...placeOf(tables.map(planned), functions) },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
       );
@@ -133,6 +134,14 @@ class ChildPlanningEngine implements PlanningEngine {
   close(): Promise<void> {
     return this.#process.close();
   }
+}
+
+/** A PIVOT may have columns that depend on the data: DuckDB reads it to plan. */
+const READS_DATA = /pivot/i;
+
+/** DuckDB cannot write a plan that reads text files, so it plans over rows that stand for them. */
+function planned(table: PinnedTable): PinnedTable {
+  return table.lines === undefined ? table : { ...table, select: placeholderSelect(table) };
 }
 
 /** The instance of the child that plans over these tables. */

@@ -3,13 +3,14 @@ import { join } from 'node:path';
 import {
   CUSTOM_RELATION,
   encoded,
+  type FileRange,
   type SessionValues,
   type StageOutput,
 } from '../../plan/index.ts';
 import type { FragmentRequest } from '../engine.ts';
-import { type FragmentCall, OUTPUT, type Sandbox } from '../messages.ts';
+import { type FragmentCall, OUTPUT, type Sandbox, type SandboxLink } from '../messages.ts';
 import { customTable, inputQuery, outputColumns } from './custom-script.ts';
-import { linksIn } from './links.ts';
+import { cutIn, linksIn } from './links.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
 import { inlineRowsRequest } from './rows-script.ts';
 import { readsClock } from './volatility.ts';
@@ -31,14 +32,15 @@ const WHOLE_FILE = '0-0.parquet';
 /** `place` is the engine's own folder. */
 export function fragmentCall(order: FragmentRequest, place: string): FragmentCall {
   const { folder, output, fragment, rowsMax } = order;
-  const { sandbox, inputs } = sandboxOf(order, place);
-  const query = outputQuery({ ...order, inputs });
+  const { sandbox, inputs, ranges } = sandboxOf(order, place);
+  const placed = { ...order, inputs, ranges };
+  const query = outputQuery(placed);
   const head = {
     name: 'fragment',
     sandbox,
     timeZone: order.session.timeZone,
     setup: setupOf(order),
-    custom: customRun({ ...order, inputs }),
+    custom: customRun(placed),
     requires: order.requires ?? [],
     leavesNoState: leavesNoState(order),
   } as const;
@@ -67,23 +69,50 @@ interface Placed {
   readonly sandbox: Sandbox;
   /** Of the exchanges, as the fragment sees them. */
   readonly inputs: FragmentRequest['inputs'];
+  /** Of the scans: what was cut out of a file is a file of its own. */
+  readonly ranges: FragmentRequest['ranges'];
 }
 
-/** Pinned files are opened by their own paths, which may carry Hive keys. Everything else is linked. */
-function sandboxOf({ fragment, ranges, inputs }: FragmentRequest, place: string): Placed {
+/** Pinned files are opened by their own paths, which may carry Hive keys. Everything else is linked or cut out. */
+function sandboxOf(order: FragmentRequest, place: string): Placed {
+  const { fragment, inputs } = order;
+  const cuts: SandboxLink[] = [];
+  const ranges = Object.fromEntries(
+    fragment.scans.map(({ relation, reader }) => {
+      const own = order.ranges[relation] ?? [];
+      if (reader.format === 'parquet') return [relation, own];
+      return [
+        relation,
+        own.map((range) => (range.from === null ? range : cutOut(range, place, cuts))),
+      ];
+    }),
+  );
+  const isCut = new Set(cuts.map(({ as }) => as));
   const files = [
-    ...fragment.scans.flatMap(({ relation }) => ranges[relation] ?? []),
+    ...Object.values(ranges).flat(),
     ...fragment.tables.flatMap((table) => table.files),
-  ].map(({ path }) => path);
+  ]
+    .map(({ path }) => path)
+    .filter((path) => !isCut.has(path));
   const linked = Object.entries(inputs).map(
     ([relation, paths]) => [relation, linksIn(place, paths)] as const,
   );
   return {
-    sandbox: { files: [...new Set(files)], links: linked.flatMap(([, links]) => links) },
+    sandbox: {
+      files: [...new Set(files)],
+      links: [...cuts, ...linked.flatMap(([, links]) => links)],
+    },
+    ranges,
     inputs: Object.fromEntries(
       linked.map(([relation, links]) => [relation, links.map(({ as }) => as)]),
     ),
   };
+}
+
+function cutOut(range: FileRange, place: string, cuts: SandboxLink[]): FileRange {
+  const cut = cutIn(place, range);
+  cuts.push(cut);
+  return { ...range, path: cut.as, from: null, to: null };
 }
 
 /** All in one call: each call costs more than the statement itself. */

@@ -28,15 +28,17 @@ const FILTER_SHARE = 0.2;
 const TEXT_SHARE = 0.3;
 
 export function distributeScan(
-  scan: ScanRelation,
+  given: ScanRelation,
   draft: Draft,
   tables: readonly PinnedTable[],
   settings: DistributeSettings,
 ): Subplan {
-  if (scan.hasRowPlaces) throw new Undistributable('it reads the position of rows in their files');
-  const table = tableOf(scan, tables);
+  if (given.hasRowPlaces) throw new Undistributable('it reads the position of rows in their files');
+  const table = tableOf(given, tables);
+  const scan = table.lines === undefined ? given : underOwnNames(given, table);
   const size = scanSize(scan, table);
-  const canDivide = table.format === 'parquet' && table.files.every(({ rows }) => rows !== null);
+  const hasRows = table.format === 'parquet' && table.files.every(({ rows }) => rows !== null);
+  const canDivide = hasRows || table.lines !== undefined;
   const isSmall =
     settings.replicateBytes > 0 &&
     size.bytes <= settings.replicateBytes &&
@@ -59,6 +61,11 @@ export function distributeScan(
     scan: partitioning.kind === 'replicated' && canDivide ? name : null,
     stage: null,
   };
+}
+
+/** DuckDB has planned over rows that stand for those of the files. */
+function underOwnNames(scan: ScanRelation, table: PinnedTable): ScanRelation {
+  return { ...scan, names: table.columns.map(({ name }) => name) };
 }
 
 /**

@@ -4,7 +4,7 @@
  * optimizer concludes anything from them.
  */
 import { PLACEHOLDER } from '../logical/read-scan.ts';
-import { nullOf } from '../logical/type.ts';
+import { nullOf, quoted } from '../logical/type.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { parseType } from '../sql/parse-type.ts';
 
@@ -22,9 +22,7 @@ export interface PlaceholderParts {
 export function placeholderTable(parts: PlaceholderParts): PinnedTable {
   const { name, types, isPartitioned } = parts;
   const rows = Math.max(1, Math.round(parts.rows));
-  const list = types.map((_, at) => `column${at + 1} AS c${at}`).join(', ');
-  const values = types.map((type) => nullOf(parseType(type))).join(', ');
-  const from = `repeat_row('${PLACEHOLDER}${name}', ${values}, num_rows = ${rows})`;
+  const columns = types.map((type, at) => ({ name: `c${at}`, type }));
   const pin = { path: '', mtimeNs: '0', footer: '', groups: [] };
   return {
     name,
@@ -33,8 +31,24 @@ export function placeholderTable(parts: PlaceholderParts): PinnedTable {
     files: [{ ...pin, bytes: Math.round(parts.bytes), rows: isPartitioned ? rows : null }],
     columns: types.map((type, at) => ({ name: `c${at}`, type, bytes: null })),
     options: '',
-    select: `SELECT ${list} FROM ${from}`,
+    select: unknownRows(name, columns, rows),
     root: null,
     isPlaceholder: true,
   };
+}
+
+/** The same for a table of text files, under the names of its own columns. */
+export function placeholderSelect({ name, columns, lines }: PinnedTable): string {
+  return unknownRows(name, columns, Math.max(1, Math.round(lines?.rows ?? 1)));
+}
+
+function unknownRows(
+  name: string,
+  columns: readonly { readonly name: string; readonly type: string }[],
+  rows: number,
+): string {
+  const list = columns.map((column, at) => `column${at + 1} AS ${quoted(column.name)}`).join(', ');
+  const values = columns.map(({ type }) => nullOf(parseType(type))).join(', ');
+  const mark = `'${PLACEHOLDER}${name.replaceAll("'", "''")}'`;
+  return `SELECT ${list} FROM repeat_row(${mark}, ${values}, num_rows = ${rows})`;
 }

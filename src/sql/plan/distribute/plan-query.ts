@@ -186,12 +186,17 @@ function toScan(relation: string, { scan, table, isPartitioned, split }: ScanLea
     rows: isPartitioned ? 'own' : 'all',
     ...(split === null ? {} : { split: { column: split.column, bounds: split.range.bounds } }),
     ...(scan.filters.length > 0 && isPartitioned ? { filtered: true as const } : {}),
-    reader: { format: table.format, options: table.options },
+    reader: { format: table.format, options: isPartitioned ? splitOptions(table) : table.options },
     columns: scan.columns.map((place) => ({
       source: scan.names[place ?? 0] as string,
       type: (scan.types[place ?? 0] as Expression['type']).sql,
     })),
   };
+}
+
+/** Some lines of a text file are read in another way than all of them. */
+function splitOptions({ lines, options }: PinnedTable): string {
+  return lines?.options ?? options;
 }
 
 function fragmentColumns(output: Relation['output']): readonly FragmentColumn[] {

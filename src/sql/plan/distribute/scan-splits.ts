@@ -29,6 +29,23 @@ export function rowRanges(
   return bounds.slice(0, -1).map((from, at) => between(counted, from, bounds[at + 1] as number));
 }
 
+/** The same for text files, in bytes: a task reads the lines that begin in its ranges, and no header. */
+export function byteRanges(
+  files: readonly PinnedFile[],
+  count: number,
+  headerBytes: number,
+): readonly (readonly FileRange[])[] {
+  const counted = files.map((file) => ({ ...file, rows: file.bytes, groups: [] }));
+  return rowRanges(counted, count).map((ranges) =>
+    ranges.map((range) => {
+      const { from, to, bytes } = range;
+      if (from === null && headerBytes === 0) return { ...range, rows: null };
+      const [first, last] = [from ?? 0, to ?? bytes].map((at) => Math.max(at, headerBytes));
+      return { ...range, rows: null, from: first as number, to: last as number };
+    }),
+  );
+}
+
 interface CountedFile {
   readonly file: PinnedFile;
   readonly rows: number;

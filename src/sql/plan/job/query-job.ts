@@ -222,7 +222,7 @@ class TaskWriter {
         stage: id,
         targetBytes: coalesce?.targetBytes ?? 0,
         processors: this.#options.processors,
-        outputs: output.kind === 'hash' ? output.partitions : 1,
+        outputs: output.kind === 'hash' || output.kind === 'range' ? output.partitions : 1,
         layout: { $from: producers[0] as string, path: '/at/layout' },
         parts: producers.map(($from) => ({ $from, path: '/parts' })),
       };

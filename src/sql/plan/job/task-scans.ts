@@ -1,6 +1,12 @@
 /** Which files and rows of a table each task of a stage reads. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import { filesOf, rowRanges, valueSpans, wholeFiles } from '../distribute/scan-splits.ts';
+import {
+  byteRanges,
+  filesOf,
+  rowRanges,
+  valueSpans,
+  wholeFiles,
+} from '../distribute/scan-splits.ts';
 import type { Scan, ScanSplit } from '../physical/plan.ts';
 import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
 
@@ -21,6 +27,9 @@ export function taskScans(
   const files = scan.files === null ? table.files : filesOf(table, scan.files);
   if (scan.files !== null && files.length !== new Set(scan.files).size)
     badPlan(`Table '${scan.table}' does not have all files that the plan names.`);
+  const { lines } = table;
+  if (scan.rows === 'own' && lines !== undefined && scan.reader.format === table.format)
+    return byteRanges(files, tasks, lines.headerBytes).map((ranges) => ({ ranges }));
   if (scan.rows === 'own' && files.some(({ rows }) => rows === null))
     badPlan(`Table '${scan.table}' cannot be split: the number of rows in its files is not known.`);
   if (scan.split !== undefined) return splitByValue(table, files, scan, scan.split);

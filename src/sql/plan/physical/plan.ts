@@ -11,8 +11,14 @@ export type PlanVersion = 2 | 3 | typeof PLAN_VERSION;
 
 /** The lowest version that has everything in it: during an upgrade, older nodes can run what they know. */
 export function versionOf(stages: readonly Pick<Stage, 'fragment' | 'output'>[]): PlanVersion {
-  if (stages.some(({ output }) => output.kind === 'range')) return 4;
+  if (stages.some(({ output, fragment }) => output.kind === 'range' || fragment.scans.some(isCut)))
+    return 4;
   return stages.some(({ fragment }) => fragment.custom !== undefined) ? 3 : 2;
+}
+
+/** A text file of which each task reads its own lines. */
+function isCut({ rows, reader }: Scan): boolean {
+  return rows === 'own' && reader.format !== 'parquet';
 }
 
 export interface QueryPlan {

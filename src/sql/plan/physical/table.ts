@@ -16,8 +16,19 @@ export interface PinnedTable {
   readonly root: string | null;
   /** It stands for the output of a custom operator while a query is planned, and has no files. */
   readonly isPlaceholder?: true;
+  /** Present if the rows of its text files end with their lines, so that tasks can read ranges of their bytes. */
+  readonly lines?: TableLines;
   /** The clustered columns; absent if the files were not examined. */
   readonly clusters?: readonly Cluster[];
+}
+
+export interface TableLines {
+  /** Estimated, over all files. */
+  readonly rows: number;
+  /** Further arguments of the reader function for some lines of a file, which have no header. */
+  readonly options: string;
+  /** The length of the header of each file. */
+  readonly headerBytes: number;
 }
 
 /**
@@ -77,7 +88,10 @@ export interface PinnedFile {
   readonly groups: readonly number[];
 }
 
-/** Rows of a file, from `from` up to but not including `to`; both null for the whole file. */
+/**
+ * Rows of a file, from `from` up to but not including `to`; both null for the whole file. Of a text file, the lines that
+ * begin at these bytes.
+ */
 export interface FileRange extends Omit<PinnedFile, 'groups'> {
   readonly from: number | null;
   readonly to: number | null;
