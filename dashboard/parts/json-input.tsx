@@ -58,16 +58,18 @@ const LINES_MAX = 400;
 export function JsonDiff({
   before,
   after,
+  what = 'input',
 }: {
   readonly before: unknown;
   readonly after: unknown;
+  readonly what?: string;
 }): JSX.Element {
   const lines = lineDiff(prettyJson(before), prettyJson(after));
   const changes = lines.filter(({ kind }) => kind !== 'same').length;
-  if (changes === 0) return <p class="muted">The input is not changed.</p>;
+  if (changes === 0) return <p class="muted">The {what} is not changed.</p>;
   const parts = folded(lines);
   return (
-    <div class="diff" role="group" aria-label="What changes in the input" tabIndex={0}>
+    <div class="diff" role="group" aria-label={`What changes in the ${what}`} tabIndex={0}>
       {parts.slice(0, LINES_MAX).map((part, at) =>
         part.kind === 'left out' ? (
           <div key={at} class="d-gap">

@@ -137,7 +137,7 @@ export function ProblemNote({ problem }: { readonly problem: Problem }): JSX.Ele
   return (
     <div class="problem" role="alert">
       <strong>{problem.title}</strong>
-      <p>{problem.message}</p>
+      <p class={problem.message.includes('\n') ? 'lines' : 'wrap'}>{problem.message}</p>
       {problem.path !== null && problem.path !== '' && (
         <p>
           at <code>{problem.path}</code>

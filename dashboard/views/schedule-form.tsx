@@ -6,7 +6,7 @@ import { call } from '../api/call.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { JsonDiff, JsonInput, parsedJson, prettyJson } from '../parts/json-input.tsx';
 import { type ScheduleDraft, draftOf, specOf } from './schedule-draft.ts';
-import { fieldsOf, timingWords } from './schedule-words.ts';
+import { MISFIRES, OVERLAPS, fieldsOf, timingWords } from './schedule-words.ts';
 
 const NEW: ScheduleDraft = {
   kind: 'cron',
@@ -73,7 +73,9 @@ export function ScheduleForm({ schedule, close, refresh }: ScheduleFormProps): J
         {typeof spec === 'string' ? spec : spec === null ? '' : `Runs ${timingWords(spec)}.`}
       </p>
       <JsonInput label={isFlow ? `Input of ${flow} (JSON)` : 'Job (JSON)'} text={text} rows={8} />
-      {schedule !== null && job.ok && <JsonDiff before={before} after={job.value} />}
+      {schedule !== null && job.ok && (
+        <JsonDiff before={before} after={job.value} what={isFlow ? 'input' : 'job'} />
+      )}
     </Confirm>
   );
 }
@@ -83,17 +85,6 @@ const KINDS = [
   ['every', 'every so often'],
   ['once', 'once'],
 ] as const;
-const MISFIRES = [
-  ['once', 'run once'],
-  ['all', 'run each'],
-  ['skip', 'skip'],
-] as const;
-const OVERLAPS = [
-  ['skip', 'skip it'],
-  ['queue', 'wait for the one before'],
-  ['cancel', 'cancel that one'],
-] as const;
-
 function TimingFields({ draft }: { readonly draft: Signal<ScheduleDraft> }): JSX.Element {
   const { kind } = draft.value;
   return (

@@ -10,7 +10,7 @@ import { useResource } from '../parts/resource.ts';
 import { link } from '../route.ts';
 import { ago, calendarTime, now, plural } from '../words.ts';
 import { ScheduleForm } from './schedule-form.tsx';
-import { fieldsOf, textOf, timingWords, zoneOf } from './schedule-words.ts';
+import { MISFIRES, OVERLAPS, fieldsOf, timingWords, wordsFor, zoneOf } from './schedule-words.ts';
 
 type Schedule = ScheduleShape & { readonly upcoming: readonly string[] };
 
@@ -86,7 +86,7 @@ function ScheduleCard({
             <Ago at={lastAt} />
           ) : (
             <a href={link(['jobs', lastJob])}>
-              <Ago at={lastAt} />
+              {lastAt === null ? 'started by hand' : <Ago at={lastAt} />}
             </a>
           )}
         </dd>
@@ -95,9 +95,9 @@ function ScheduleCard({
           <Outcomes schedule={schedule} name={typeof name === 'string' ? name : null} />
         </dd>
         <dt>If late</dt>
-        <dd>{textOf(misfire)}</dd>
-        <dt>If it overlaps</dt>
-        <dd>{textOf(overlap)}</dd>
+        <dd>{wordsFor(MISFIRES, misfire)}</dd>
+        <dt>If one runs</dt>
+        <dd>{wordsFor(OVERLAPS, overlap)}</dd>
         <dt>Next</dt>
         <dd>
           {upcoming.length === 0 ? (

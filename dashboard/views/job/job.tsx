@@ -36,6 +36,7 @@ import { verdictOf } from './verdict.ts';
 
 const POLL_MS = 15_000;
 const PRIORITIES = ['urgent', 'high', 'normal', 'low'];
+const NORMAL = 2;
 
 export function JobView({ id }: { readonly id: string }): JSX.Element {
   const path = `jobs/${encodeURIComponent(id)}`;
@@ -100,7 +101,7 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
           created <Ago at={job.createdAt} />
         </span>
         <RunTime of={job} />
-        <span>{PRIORITIES[job.priority]} priority</span>
+        {job.priority !== NORMAL && <span>{PRIORITIES[job.priority]} priority</span>}
         {job.run > 1 && <span>run {job.run}</span>}
         {caller !== null && (
           <span>

@@ -18,7 +18,7 @@ interface Stretch {
 
 /** A cut takes this part of the busy time. */
 const BREAK = 0.06;
-/** That of a job that waits now takes more: it is what people look for. */
+/** That of a job that waits now takes this part of what is shown besides: it is what people look for. */
 const LAST_BREAK = 0.5;
 const CUT_AT_LEAST_MS = 5_000;
 
@@ -42,8 +42,10 @@ export function timeScale(
   const cuts = gaps(busy, fromMs, end).filter(
     (gap) => busyMs > 0 && gap.toMs - gap.fromMs > longMs,
   );
+  const cutMs = cuts.reduce((sum, cut) => sum + cut.toMs - cut.fromMs, 0);
+  const lastMs = (end - fromMs - cutMs) * LAST_BREAK;
   const breakMs = (cut: Stretch): number =>
-    Math.max(1, busyMs * (isOpen && cut.toMs === end ? LAST_BREAK : BREAK));
+    isOpen && cut.toMs === end ? lastMs : Math.max(1, busyMs * BREAK);
   const leftOut = cuts.reduce((sum, cut) => sum + (cut.toMs - cut.fromMs) - breakMs(cut), 0);
   const lengthMs = end - fromMs - leftOut;
   const at = (ms: number): number => {
@@ -85,7 +87,7 @@ const STEPS = [
 ];
 
 function ticksOf(lengthMs: number): TimeScale['ticks'] {
-  const step = STEPS.find((each) => lengthMs / each <= 7) ?? 604_800_000;
+  const step = STEPS.find((each) => lengthMs / each <= 5) ?? 604_800_000;
   const ticks = [];
   for (let ms = step; ms < lengthMs * 0.97; ms += step) ticks.push({ at: ms / lengthMs, ms });
   return ticks;

@@ -10,6 +10,7 @@ import { type Item, type TaskGroup, grouped, stateOfMany, tally } from './groups
 import { type Span, type SpanBook, attemptsIn } from './spans.ts';
 import { type TaskFilter, TaskTools, fits } from './task-filter.tsx';
 import { type TimeScale, timeScale } from './time-scale.ts';
+import { waitWords } from './wait-words.ts';
 
 const ROW = 30;
 /** Fewer tasks need no search. */
@@ -219,7 +220,7 @@ function Bar({
     span.note ?? (span.toMs === null ? task.waiting : null),
   ];
   const isWait = span.toMs === null && span.kind !== 'running';
-  const reason = isWait && task.waiting !== null ? withoutFigures(task.waiting) : null;
+  const reason = isWait && task.waiting !== null ? withoutFigures(waitWords(task.waiting)) : null;
   return (
     <span
       class={`bar k-${kind} ${span.toMs === null ? 'open' : ''} ${isOver ? 'over' : ''}`}

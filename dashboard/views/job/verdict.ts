@@ -101,4 +101,7 @@ function firstHeld(tasks: readonly TaskShape[]): TaskShape | null {
   );
 }
 
-const sentence = (text: string): string => (text === '' || /[.!?]$/.test(text) ? text : `${text}.`);
+const sentence = (text: string): string =>
+  text === ''
+    ? ''
+    : `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

@@ -95,10 +95,10 @@ function Explanation({
           <strong>{single === null ? 'Would run distributed.' : 'Would run whole.'}</strong>{' '}
           {single === null
             ? `${plural(stages.length, 'stage')}, ${plural(partitions, 'partition')}. Nothing has run yet.`
-            : `${single}. Nothing has run yet.`}
+            : `${single.charAt(0).toUpperCase()}${single.slice(1)}. Nothing has run yet.`}
         </span>
       </p>
-      <PlanTree stages={stagesOfPlan(plan)} />
+      {single === null && <PlanTree stages={stagesOfPlan(plan)} />}
       <PlanText text={text} />
     </section>
   );
