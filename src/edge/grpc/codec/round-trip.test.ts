@@ -8,15 +8,13 @@ import {
   TASK_STATES,
   TASKS_PER_JOB_LIMIT,
 } from '../../../scheduler/core/index.ts';
-import { KEEPS } from '../../../scheduler/core/index.ts';
 import type { JobId, Json, LeaseName, NodeOffer, TaskId } from '../../../scheduler/core/index.ts';
 import { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import * as job from '../gen/millrace/v1/job.ts';
 import * as task from '../gen/millrace/v1/task.ts';
 import { AsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
 import type { JobReply, NewJob } from '../../../scheduler/contract/job-service.ts';
-import { JsonText } from '../../../scheduler/contract/json-text.ts';
-import type { ReadJob, ReadResult } from '../../../scheduler/contract/json-text.ts';
+import { JsonText, type ReadJob, type ReadResult } from '../../../scheduler/contract/json-text.ts';
 import type { EventPage, JobsQuery } from '../../../scheduler/contract/reader-port.ts';
 import type {
   JobShape,
@@ -255,7 +253,7 @@ describe('what people see comes out as it went in', () => {
     labels: fc.dictionary(fc.string({ minLength: 1 }), name, { maxKeys: 3 }),
     runAt: orNull(time),
     trace: orNull(name),
-    keep: fc.constantFrom(...KEEPS),
+    keep: fc.constantFrom('all' as const, 'failed' as const, 'none' as const),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
     scheduledAt: orNull(time),
     error: orNull(error),

@@ -2,6 +2,13 @@
 import type { AttemptOutcome } from '../../../scheduler/contract/index.ts';
 import { JOB_STATES, KEEPS, PRIORITIES, TASK_STATES } from '../../../scheduler/core/index.ts';
 import {
+  ASKED_AT,
+  ATTEMPT_EXAMPLE,
+  LEASE_EXAMPLE,
+  SUMMARY_EXAMPLE,
+  TASK_EXAMPLE,
+} from './job-examples.ts';
+import {
   anything,
   described,
   flag,
@@ -15,47 +22,6 @@ import {
   text,
   whole,
 } from './schema.ts';
-
-const ASKED_AT = { seq: 42, at: '2026-11-15T02:00:01.000Z' };
-
-const SUMMARY_EXAMPLE = {
-  id: '0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
-  no: 7,
-  name: 'nightly',
-  state: 'running',
-  run: 1,
-  priority: 2,
-  taskCount: 1,
-  idempotencyKey: '2026-11-15',
-  labels: { team: 'billing' },
-  runAt: null,
-  trace: '4bf92f3577b34da6a3ce929d0e0e4736',
-  keep: 'all',
-  scheduleId: null,
-  scheduledAt: null,
-  error: null,
-  createdAt: '2026-11-15T02:00:00.000Z',
-  startedAt: '2026-11-15T02:00:00.120Z',
-  finishedAt: null,
-};
-
-const TASK_EXAMPLE = {
-  id: 'fetch',
-  state: 'running',
-  run: 1,
-  attempt: 1,
-  node: 'w-1',
-  executor: 'http',
-  dependsOn: [],
-  parent: null,
-  progress: 0.5,
-  result: null,
-  error: null,
-  waiting: null,
-  queuedAt: '2026-11-15T02:00:00.000Z',
-  startedAt: '2026-11-15T02:00:00.120Z',
-  finishedAt: null,
-};
 
 const summaryFields: Readonly<Record<string, Schema>> = {
   id: text,
@@ -109,25 +75,6 @@ const taskFields: Readonly<Record<string, Schema>> = {
   queuedAt: orNull(moment),
   startedAt: orNull(moment),
   finishedAt: orNull(moment),
-};
-
-const LEASE_EXAMPLE = {
-  node: 'w-1',
-  attempt: 1,
-  fence: 1,
-  since: '2026-11-15T02:00:00.100Z',
-  expiresAt: '2026-11-15T02:00:20.100Z',
-};
-
-const ATTEMPT_EXAMPLE = {
-  run: 1,
-  attempt: 1,
-  fence: 1,
-  node: 'w-1',
-  started: '2026-11-15T02:00:00.120Z',
-  finished: null,
-  outcome: null,
-  error: null,
 };
 
 const OUTCOMES: Readonly<Record<AttemptOutcome, true>> = {
@@ -329,7 +276,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     },
     {
       example: {
-        job: SUMMARY_EXAMPLE.id,
+        job: SUMMARY_EXAMPLE['id'],
         task: 'fetch',
         executor: 'http',
         attempt: 3,
@@ -347,14 +294,14 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
   Submitted: record(
     'A job that was accepted, now or before.',
     { id: text, state: oneOf(JOB_STATES) },
-    { example: { id: SUMMARY_EXAMPLE.id, state: 'queued' } },
+    { example: { id: SUMMARY_EXAMPLE['id'], state: 'queued' } },
   ),
   SubmittedOrList: {
     description: 'One answer for a document; for a list, one for each of its documents, in order.',
     anyOf: [ref('Submitted'), listOf({ anyOf: [ref('Submitted'), ref('NotSubmitted')] })],
     examples: [
-      { id: SUMMARY_EXAMPLE.id, state: 'queued' },
-      [{ id: SUMMARY_EXAMPLE.id, state: 'queued' }],
+      { id: SUMMARY_EXAMPLE['id'], state: 'queued' },
+      [{ id: SUMMARY_EXAMPLE['id'], state: 'queued' }],
     ],
   },
   NotSubmitted: record('Why one document of a list was rejected.', { error: ref('Problem') }),
@@ -384,7 +331,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     },
     {
       example: {
-        jobId: SUMMARY_EXAMPLE.id,
+        jobId: SUMMARY_EXAMPLE['id'],
         taskId: 'train',
         state: 'ready',
         code: 'no_node_fits',
