@@ -44,7 +44,7 @@ export { redactUrl } from './redact-url.ts';
 export { sleep, sleepOrAbort } from './sleep.ts';
 export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
 export { startThread } from './thread.ts';
-export { flushTraces, tracingApi } from './tracing/api.ts';
+export { flushTraces, isTracing } from './tracing/flush.ts';
 export {
   type OpenSpan,
   type SpanAttributes,

@@ -1,6 +1,7 @@
 /**
  * The user's OpenTelemetry, if there is one. Millrace brings none: `@opentelemetry/api` is an optional peer, because an
  * API that is newer than the one that an SDK was registered with sees nothing of it. So the user's own copy is used.
+ * Its types stay inside of this folder: a program that does not trace compiles without them.
  */
 import { createRequire } from 'node:module';
 import type * as Api from '@opentelemetry/api';
@@ -28,29 +29,4 @@ function load(): typeof Api | null {
     isMissing = true;
     return null;
   }
-}
-
-/** Lets the user's exporters send what they hold; a process that ends would lose it. Never rejects. */
-export async function flushTraces(withinMs: number): Promise<void> {
-  const provider: unknown = tracingApi()?.trace.getTracerProvider();
-  const real = isProxy(provider) ? provider.getDelegate() : provider;
-  if (!canFlush(real)) return;
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, withinMs);
-  });
-  const flushed = Promise.resolve(real.forceFlush()).then(
-    () => {},
-    () => {},
-  );
-  await Promise.race([flushed, late]);
-  clearTimeout(timer);
-}
-
-function isProxy(provider: unknown): provider is { getDelegate(): unknown } {
-  return typeof (provider as { getDelegate?: unknown } | undefined)?.getDelegate === 'function';
-}
-
-function canFlush(provider: unknown): provider is { forceFlush(): unknown } {
-  return typeof (provider as { forceFlush?: unknown } | undefined)?.forceFlush === 'function';
 }

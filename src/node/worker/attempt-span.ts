@@ -4,7 +4,7 @@
  */
 import { TRACE_STEP, readTrace } from '../../scheduler/core/index.ts';
 import type { Trace } from '../../scheduler/core/index.ts';
-import { type OpenSpan, type SpanAttributes, startSpan, tracingApi } from '../../kit/index.ts';
+import { type OpenSpan, type SpanAttributes, isTracing, startSpan } from '../../kit/index.ts';
 import type { ReadyAssignment, StepRecord, WorkerReport } from '../../scheduler/contract/index.ts';
 
 export class AttemptSpan {
@@ -15,7 +15,7 @@ export class AttemptSpan {
 
   /** Null where nothing is traced. */
   static start(assignment: ReadyAssignment): AttemptSpan | null {
-    if (tracingApi() === null) return null;
+    if (!isTracing()) return null;
     const { executor, resumed, steps, trace } = assignment;
     // Who is not sampled begins no trace of its own either.
     const isNew = resumed && (trace === null || trace.parent.endsWith('01'));

@@ -18,7 +18,7 @@ import type {
   NamedBatch,
   Trace,
 } from '../core/index.ts';
-import { canChooseIds, derivedId, startSpan, tracingApi } from '../../kit/index.ts';
+import { canChooseIds, derivedId, isTracing, startSpan } from '../../kit/index.ts';
 import type { JobReply, SubmitOptions } from '../contract/index.ts';
 
 /** Submits the document with its place in a trace: its own, that of the call, or one that begins here. */
@@ -29,7 +29,7 @@ export function traceSubmit(
 ): Promise<JobReply> {
   if (document.options.trace !== null) return submit(document);
   if (trace !== null) return submit(placed(document, trace));
-  return tracingApi() === null ? submit(document) : inNewTrace(document, jobId, submit);
+  return isTracing() ? inNewTrace(document, jobId, submit) : submit(document);
 }
 
 async function inNewTrace(
@@ -72,7 +72,7 @@ export function attemptPlace({
   run,
   trace,
 }: Pick<Assignment, 'jobId' | 'run' | 'trace'>): Trace | null {
-  if (tracingApi() === null || !canChooseIds()) return trace;
+  if (!isTracing() || !canChooseIds()) return trace;
   const flags = trace === null ? '01' : trace.parent.slice(-2);
   const { traceId, spanId } = jobIds(jobId, run, trace);
   return { parent: `00-${traceId}-${spanId}-${flags}`, state: trace?.state ?? null };
@@ -92,7 +92,7 @@ function jobIds(
 
 /** Emits the spans of the jobs that have ended with this commit. */
 export function traceEnds({ events, jobInserts, jobUpdates }: NamedBatch): void {
-  if (tracingApi() === null) return;
+  if (!isTracing()) return;
   let rows: ReadonlyMap<JobNo, JobRow> | null = null;
   for (const { kind, jobNo, taskNo } of events) {
     if (jobNo === null || taskNo !== null || !ENDS.has(kind)) continue;

@@ -257,9 +257,7 @@ describe('what people see comes out as it went in', () => {
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
     scheduledAt: orNull(time),
     error: orNull(error),
-    createdAt: time,
-    startedAt: orNull(time),
-    finishedAt: orNull(time),
+    ...{ createdAt: time, startedAt: orNull(time), finishedAt: orNull(time) },
   };
   const pastRun = {
     id: id<JobShape['tasks'][number]['id']>(),

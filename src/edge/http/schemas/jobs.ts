@@ -32,15 +32,9 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)),
   taskCount: whole,
   idempotencyKey: orNull(text),
-  labels: described('Text by key, as submitted.', {
-    type: 'object',
-    additionalProperties: text,
-  }),
+  labels: described('Text by key, as submitted.', { type: 'object', additionalProperties: text }),
   runAt: described('None of its tasks starts before this time.', orNull(moment)),
-  trace: described(
-    'The id of the trace in which it was submitted, 32 hexadecimal digits; null if it belongs to none.',
-    orNull(text),
-  ),
+  trace: described('The trace in which it was submitted, 32 digits; null for none.', orNull(text)),
   keep: described('What remains of it after its end.', oneOf(KEEPS)),
   scheduleId: orNull(text),
   scheduledAt: described(

@@ -33,6 +33,17 @@ test('it knows who it is', async () => {
   });
 });
 
+test('the span of its attempt is active there', async () => {
+  const traced = { module: new URL('traced-thread-task.ts', module).href, name: 'traced' };
+  const traceHeaders = { traceparent: `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01` };
+  const executor = pool.executor(traced);
+  expect(await executor.run(null, testContext({ traceHeaders }))).toEqual({
+    traceHeaders,
+    active: 'b2'.repeat(8),
+  });
+  expect(await executor.run(null, testContext())).toEqual({ traceHeaders: {}, active: null });
+});
+
 test('whatever is thrown there is thrown here', async () => {
   const own = await thrownBy(() => run('throws', 'own'));
   expect(own).toMatchObject({ message: 'mine', code: 'own', failure: 'fatal', extra: { a: 1 } });
