@@ -7,7 +7,8 @@ type Document = Readonly<Record<string, unknown>>;
 
 /** The caller's options take precedence over those of the flow; of labels, key by key. */
 export function adjusted(document: Document, options: SubmitOptions): Document {
-  const { name, priority, idempotencyKey, labels, fairnessKey, debounce, keep, webhooks } = options;
+  const { name, priority, idempotencyKey, labels, fairnessKey, debounce } = options;
+  const { batch, keep, webhooks } = options;
   const runAt = startOf(options);
   return {
     ...document,
@@ -20,6 +21,7 @@ export function adjusted(document: Document, options: SubmitOptions): Document {
     ...(debounce === undefined ? {} : { debounce }),
     ...(keep === undefined ? {} : { keep }),
     ...(webhooks === undefined ? {} : { webhooks }),
+    ...(batch === undefined ? {} : { batch }),
   };
 }
 

@@ -107,6 +107,9 @@ export interface SubmitOptions extends CallOptions {
   readonly keep?: Keep;
   /** Servers that are notified of the end of the job, instead of those of the flow. */
   readonly webhooks?: readonly WebhookSpec[];
+  /** Jobs with the same key are executed together: the task runs once with the items of all of them, when there are
+   * `max` jobs or the first has waited for `ms`. The input is a list, and the result is that of the batch. */
+  readonly batch?: { readonly key: string; readonly max: number; readonly ms: number };
   /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
   readonly runAt?: Date | string;
   /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */

@@ -53,6 +53,7 @@ async function reasonFor(
     case 'dependencies':
     case 'children':
     case 'child_job':
+    case 'batch':
       return null;
     case 'running':
     case 'being_stopped':

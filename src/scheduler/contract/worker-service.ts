@@ -83,7 +83,7 @@ export interface ChildOutcome {
 }
 
 /** An assignment with all a worker needs. */
-export interface ReadyAssignment extends Assignment {
+export interface ReadyAssignment extends Omit<Assignment, 'members'> {
   /** JSON text. */
   readonly input: string;
   /** The steps that earlier attempts of this run have finished. A step `$job/...` carries the job's result. */

@@ -17,6 +17,7 @@ import type {
 import type { ChildOutcome, ReadyAssignment, StepRecord } from '../contract/index.ts';
 import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
+import { itemsOf } from './batch-items.ts';
 import { boundedText } from './bounded-json.ts';
 import { hasCalledJob, withCalledJobs } from './called-jobs.ts';
 import { PayloadCache } from './payload-cache.ts';
@@ -77,6 +78,8 @@ interface Making {
   readonly template: string | null;
   readonly steps: readonly StepRecord[];
   readonly children: readonly Child[];
+  /** The inputs of the other jobs of its batch. */
+  readonly members: readonly (string | null)[];
   /** By id; a task that is not there has no entry. */
   readonly references: ReadonlyMap<TaskId, TaskRef>;
   /** The runs of what it reads, as they were before it was read; null where they cannot change. */
@@ -114,8 +117,13 @@ export class Payloads {
   async hydrate(assignments: readonly Assignment[], look: JobLook): Promise<Hydrated> {
     const hydrated: Hydrated = { ready: [], failed: [], skipped: [], early: [], count: 0 };
     if (assignments.length === 0) return hydrated;
-    const templates = await this.#templates(assignments);
+    const templates = await this.#inputs(assignments.map(({ lease }) => lease));
     const steps = await this.#steps(assignments);
+    const members = new Map<Assignment, readonly (string | null)[]>();
+    for (const each of assignments) {
+      const refs = each.members ?? [];
+      if (refs.length > 0) members.set(each, await this.#inputs(refs));
+    }
     const reader = new ResultReader(this.#store, this.#shard, this.#recent.results);
     const all = assignments.map((assignment, at): Making => {
       const { lease, hasChildren } = assignment;
@@ -127,6 +135,7 @@ export class Payloads {
         template,
         steps: (isFirst ? undefined : steps.get(refKey(lease.jobNo, lease.taskNo))) ?? NO_STEPS,
         children: isFirst || !hasChildren ? [] : look.children(lease),
+        members: members.get(assignment) ?? [],
         references: named,
         runs: named.size === 0 ? null : look.runs(lease.jobNo, [...named.values()]),
       };
@@ -172,19 +181,15 @@ export class Payloads {
     return typeof made === 'string' ? made : { error: made };
   }
 
-  /** One for each assignment. */
-  async #templates(assignments: readonly Assignment[]): Promise<readonly (string | null)[]> {
-    const known = assignments.map(({ lease }) => this.#recent.inputs.get(lease));
-    const missing: TaskRef[] = [];
-    for (const [at, text] of known.entries()) {
-      const lease = assignments[at]?.lease;
-      if (text === undefined && lease !== undefined) missing.push(lease);
-    }
+  /** Templates, one for each task. */
+  async #inputs(refs: readonly TaskRef[]): Promise<readonly (string | null)[]> {
+    const known = refs.map((ref) => this.#recent.inputs.get(ref));
+    const missing = refs.filter((_ref, at) => known[at] === undefined);
     if (missing.length === 0) return known as (string | null)[];
     const read = await this.#store.inputs(this.#shard, missing);
-    return assignments.map(({ lease }, at) => {
+    return refs.map(({ jobNo, taskNo }, at) => {
       const text = known[at];
-      return text === undefined ? (read.get(refKey(lease.jobNo, lease.taskNo)) ?? null) : text;
+      return text === undefined ? (read.get(refKey(jobNo, taskNo)) ?? null) : text;
     });
   }
 
@@ -228,9 +233,10 @@ function isPlain(template: string | null): boolean {
 }
 
 /** Most are: nothing has to be read or put together. */
-function isSimple({ assignment, template, children, steps }: Making): boolean {
+function isSimple({ assignment, template, children, steps, members }: Making): boolean {
   if (isWebhookJob(assignment)) return false;
-  return isPlain(template) && children.length === 0 && steps.length === 0;
+  const isAlone = children.length === 0 && members.length === 0;
+  return isPlain(template) && isAlone && steps.length === 0;
 }
 
 function asItIs({ assignment, template, steps }: Making): ReadyAssignment {
@@ -241,6 +247,7 @@ const EARLY = { isEarly: true } as const;
 
 /** Whether what was read is still current: a task may begin again meanwhile. */
 function isCurrent({ assignment, references: refs, runs }: Making, look: JobLook): boolean {
+  if (assignment.members === null) return false;
   if (runs === null) return true;
   const now = look.runs(assignment.lease.jobNo, [...refs.values()]);
   return runs.every((run, at) => run >= 0 && run === now?.[at]);
@@ -255,9 +262,13 @@ function add(to: Hydrated, { assignment }: Making, made: Made): void {
 }
 
 async function madeInput(
-  { template, references: refs }: Making,
+  { template, members, references: refs }: Making,
   reader: ResultReader,
 ): Promise<string | Exclude<Made, ReadyAssignment>> {
+  if (members.length > 0) {
+    const items = itemsOf([template, ...members], GIVEN_BYTES_MAX);
+    return items ?? tooLarge('The items of its batch are', BATCH_TODO);
+  }
   if (isPlain(template)) return template ?? 'null';
   const outcomes = await reader.read([...refs.values()], GIVEN_BYTES_MAX);
   if (outcomes === null) return tooLarge('The results that its input takes are', INPUT_TODO);
@@ -308,6 +319,7 @@ async function outcomesOf(
 }
 
 const INPUT_TODO = 'Store large results in a file or an object store, and pass their location.';
+const BATCH_TODO = 'Give the batch fewer jobs, or pass the locations of large items.';
 const CHILDREN_TODO = 'Let the children store their results elsewhere, and return the location.';
 const STEPS_TODO = 'Store large data elsewhere, and let the steps return its location.';
 

@@ -89,6 +89,9 @@ function auditJobIndices(state: SchedulerState): void {
   for (const [key, job] of state.debounced) {
     same(`debounce key ${key}: its job is live`, jobs.get(job.no), job);
   }
+  for (const [key, job] of state.batches) {
+    same(`batch ${key}: its first job is live`, jobs.get(job.no), job);
+  }
   same('jobs by id', jobsById.size, jobs.size);
   same('jobs by idempotency key', jobsByKey.size, keyed);
   const known = [...jobsBySchedule.values()].reduce((sum, { size }) => sum + size, 0);

@@ -48,6 +48,8 @@ export interface Assignment {
   readonly idempotencyKey: string | null;
   /** Where the job stands in a trace; null if that is not known. */
   readonly trace: Trace | null;
+  /** The other tasks of its batch: it is given their items too. Null when they are not known yet, so it must wait. */
+  readonly members?: readonly TaskRef[] | null;
 }
 
 /** What the leader wants of a worker, sent with every answer. */

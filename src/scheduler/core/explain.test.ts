@@ -42,6 +42,13 @@ const worlds: Readonly<Record<WaitCode, () => Harness>> = {
     node.spawn(node.poll()[0]!, [echo('c1'), echo('c2')]);
     return world;
   },
+  batch: () => {
+    const world = new Harness();
+    const batch = { key: 'k', max: 9, ms: 1_000 };
+    for (const name of ['first', 'job'])
+      world.submit({ name, batch, tasks: [echo('a', { input: [] })] });
+    return world;
+  },
   execution_key: () => {
     const world = new Harness();
     world.submit({ name: 'owner', tasks: [echo('o', { idempotencyKey: 'k' })] });
@@ -160,6 +167,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   child_job: /^waits for job job.c$/,
   dependencies: /^waits for x$/,
   children: /^waits for 2 of its children$/,
+  batch: /^is executed with the batch of job first$/,
   execution_key: /^waits for the running task with key echo\/k$/,
   admission: /^waits for admission: 1 query is before it, 1 of 1 run$/,
   run_at: /^starts at 20\d\d-[\d-]+T[\d:.]+Z$/,

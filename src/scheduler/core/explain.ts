@@ -17,6 +17,7 @@ export type WaitCode =
   | 'dependencies'
   | 'children'
   | 'execution_key'
+  | 'batch'
   | 'admission'
   | 'run_at'
   | 'back_off'
@@ -124,6 +125,8 @@ function blockedBy(state: SchedulerState, job: Job, slot: Slot): Reason {
   if (awaited !== null) return awaited;
   const key = tasks.key(slot);
   if (key?.waiters.has(slot) === true) {
+    const first = job.options.batchOf;
+    if (first !== null) return { code: 'batch', why: `is executed with the batch of job ${first}` };
     return { code: 'execution_key', why: `waits for the running task with key ${key.scope}` };
   }
   if (tasks.options(slot).admission !== undefined) return notLetIn(state, job);

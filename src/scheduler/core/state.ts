@@ -41,6 +41,8 @@ export class SchedulerState {
   readonly jobsByKey: Map<string, Job> = new Map();
   /** The newest live job with each debounce key. */
   readonly debounced: Map<string, Job> = new Map();
+  /** The newest live job that has begun a batch, by the key of the batch. */
+  readonly batches: Map<string, Job> = new Map();
   /** Live jobs that a schedule has started, by time or by hand. */
   readonly jobsBySchedule: Map<ScheduleId, Set<Job>> = new Map();
   readonly tasks: TaskTable = new TaskTable();
@@ -87,11 +89,14 @@ export class SchedulerState {
     this.jobs.set(job.no, job);
     this.jobsById.set(job.id, job);
     if (job.idempotencyKey !== null) this.jobsByKey.set(job.idempotencyKey, job);
-    const { fairnessKey, debounce } = job.options;
+    const { fairnessKey, debounce, batch, batchOf } = job.options;
     if (fairnessKey !== null) job.share = this.queue.shareFor(fairnessKey);
     if (debounce !== null && job.no > (this.debounced.get(debounce.key)?.no ?? 0)) {
       this.debounced.set(debounce.key, job);
     }
+    const isFirst = batch !== null && batchOf === null;
+    if (isFirst && job.no > (this.batches.get(batch.key)?.no ?? 0))
+      this.batches.set(batch.key, job);
     if (job.scheduleId === null) return;
     const siblings = this.jobsBySchedule.get(job.scheduleId) ?? new Set();
     this.jobsBySchedule.set(job.scheduleId, siblings.add(job));
@@ -106,6 +111,8 @@ export class SchedulerState {
     const debounced = job?.options.debounce?.key ?? null;
     if (debounced !== null && this.debounced.get(debounced) === job)
       this.debounced.delete(debounced);
+    const batch = job?.options.batch?.key ?? null;
+    if (batch !== null && this.batches.get(batch) === job) this.batches.delete(batch);
     if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);
     if (scheduleId === null || job === undefined) return;
     const siblings = this.jobsBySchedule.get(scheduleId);

@@ -36,6 +36,7 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
       ...(roll(6, 14) && no > 0 ? { parent: 't0' } : {}),
     };
   });
+  if (isBatched(b)) return batched(name, a, b, tasks[0] ?? {});
   return {
     name,
     tasks,
@@ -46,6 +47,17 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
     ...(b % 7 === 0 ? { timeouts: { totalMs: 60_000 } } : {}),
     ...(b % 9 === 0 ? { idempotencyKey: `job-key-${a % 3}` } : {}),
   };
+}
+
+/** Not those that get a time of their own, or options beyond a user's document. */
+function isBatched(b: number): boolean {
+  return b % 5 === 2 && b % 3 !== 1 && b % 4 !== 1 && b % 6 !== 0;
+}
+
+function batched(name: string, a: number, b: number, task: RawTask): RawTask {
+  const tasks = [{ ...task, idempotencyKey: undefined, input: [a] }];
+  const batch = { key: `b${a % 2}`, max: 2 + (a % 3), ms: 500 + a * 10 };
+  return { name, batch, tasks, ...(b % 7 === 0 ? { timeouts: { totalMs: 60_000 } } : {}) };
 }
 
 /** What some of these jobs have beyond a user's document: outputs on nodes, and a first task that waits until

@@ -135,6 +135,7 @@ export interface JobOptions {
   /** Jobs with the same key take turns together with all others as if they were one. */
   readonly fairnessKey: string | null;
   readonly debounce: Debounce | null;
+  readonly batch: BatchFigures | null;
   /** Where its submitter stands in a trace; null if that is not known. */
   readonly trace: Trace | null;
 }
@@ -153,6 +154,15 @@ export interface Debounce {
   readonly ms: number;
   /** ... or when the first of them has waited for so long; null for no such limit. */
   readonly maxMs: number | null;
+}
+
+/** Jobs with the same key are executed together: the first of them takes the items of all. */
+export interface BatchFigures {
+  readonly key: string;
+  /** It starts when it has so many jobs ... */
+  readonly max: number;
+  /** ... or when the first of them has waited for so long. */
+  readonly ms: number;
 }
 
 /** What a node says of itself. */

@@ -1,5 +1,6 @@
 /** Back from rows to the document they were made from, for a fork. */
 import { decodeDependencies } from '../job/edges.ts';
+import { isBatchKey } from '../job/execution-key.ts';
 import type { JobRow, TaskSpecRow } from '../rows.ts';
 import type { Settings } from '../settings.ts';
 import { taskNo } from '../ids.ts';
@@ -24,7 +25,7 @@ export function documentFromRows(
     labels,
     // A fork is asked for now.
     runAt: null,
-    options: { ...decodeJobOptions(job.options), debounce: null, trace: null },
+    options: { ...decodeJobOptions(job.options), debounce: null, batch: null, trace: null },
     output,
     idempotencyKey: null,
     tasks: specs.map((spec) => ({
@@ -33,7 +34,8 @@ export function documentFromRows(
       priority: spec.priority,
       parent: spec.parentNo,
       dependsOn: decodeDependencies(spec.dependsOn),
-      idempotencyKey: spec.idempotencyKey,
+      // A fork runs by itself, without the batch of the original.
+      idempotencyKey: isBatchKey(spec.idempotencyKey) ? null : spec.idempotencyKey,
       options: decodeOptions(spec.options, settings),
       ...(isAddedTask(spec.options) ? { isAdded: true } : {}),
       input: spec.input,

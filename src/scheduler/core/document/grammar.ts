@@ -239,6 +239,27 @@ export const WEBHOOK: Grammar = grammar('A server that is notified of the end of
   },
 });
 
+/** So many inputs are put together when a batch starts. */
+const BATCH_MAX = 1_000;
+
+const BATCH: Grammar = grammar(
+  'Jobs with the same key that come shortly after each other are executed together: the task runs once, with the items of all of them.',
+  {
+    key: { type: 'name', required: true, doc: 'Jobs with the same key share batches.' },
+    max: {
+      type: 'whole',
+      min: 1,
+      max: BATCH_MAX,
+      required: true,
+      doc: 'The batch starts at once when it has so many jobs.',
+    },
+    ms: {
+      ...timeoutMs('The batch starts when its first job has waited for so long.'),
+      required: true,
+    },
+  },
+);
+
 const JOB_TIMEOUTS: Grammar = grammar('Of the whole job.', {
   totalMs: timeoutMs('From its creation to its end.'),
 });
@@ -282,6 +303,7 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     items: 'webhook',
     doc: `Servers that are notified of the end of the job; ${WEBHOOKS_MAX} at most.`,
   },
+  batch: record(BATCH),
   timeouts: record(JOB_TIMEOUTS),
   output: {
     type: 'template',

@@ -1,8 +1,9 @@
 /** What a document says of a job beyond its own columns, and the JSON text that is stored of it. */
-import type { Instant } from '../ids.ts';
+import type { Instant, JobId } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
 import type { JobRow } from '../rows.ts';
 import { isFinished } from '../task/chart.ts';
+import { readBatch } from './batched.ts';
 import type { Debounce, JobOptions, Keep } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
@@ -15,29 +16,34 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   fairnessKey: null,
   debounce: null,
   trace: null,
+  batch: null,
 });
 
 /** The options of a job that has been submitted. */
 export interface StoredJobOptions extends JobOptions {
   /** When the first of the jobs came that this one has replaced, or itself; null without `debounce`. */
   readonly firstAt: Instant | null;
+  /** The first job of the batch that it has joined; null for that one itself, and without `batch`. */
+  readonly batchOf: JobId | null;
 }
 
-const NOTHING_STORED: StoredJobOptions = Object.freeze({ ...NO_JOB_OPTIONS, firstAt: null });
+const NOTHING_STORED: StoredJobOptions = Object.freeze({
+  ...NO_JOB_OPTIONS,
+  firstAt: null,
+  batchOf: null,
+});
 
 export function readJobOptions(fields: Fields): JobOptions {
   const fairnessKey = fields.name('fairnessKey') ?? null;
   const debounce = readDebounce(fields);
+  const batch = readBatch(fields);
   const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
   const keep = fields.choice<Keep>('keep') ?? 'all';
   const webhooks = readWebhooks(fields);
+  const rest = { fairnessKey, debounce, batch, trace };
   const isUsual =
-    keep === 'all' &&
-    webhooks.length === 0 &&
-    fairnessKey === null &&
-    debounce === null &&
-    trace === null;
-  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, fairnessKey, debounce, trace };
+    keep === 'all' && webhooks.length === 0 && Object.values(rest).every((each) => each === null);
+  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, ...rest };
 }
 
 function readDebounce(job: Fields): Debounce | null {
@@ -62,7 +68,7 @@ function readDebounce(job: Fields): Debounce | null {
 
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { keep, webhooks, fairnessKey, debounce, trace, firstAt } = options;
+  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf } = options;
   const text = canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -70,8 +76,10 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
       : { webhooks: webhooks.map(({ url, on }) => ({ url, on: [...on] })) }),
     ...(fairnessKey === null ? {} : { fairnessKey }),
     ...(debounce === null ? {} : { debounce: { ...debounce } }),
+    ...(batch === null ? {} : { batch: { ...batch } }),
     ...(trace === null ? {} : { trace: { ...trace } }),
     ...(firstAt === null ? {} : { firstAt }),
+    ...(batchOf === null ? {} : { batchOf }),
   });
   return text === '{}' ? null : text;
 }

@@ -79,7 +79,14 @@ describe('a job document', () => {
       totalMs: null,
       labels: [],
       runAt: null,
-      options: { keep: 'all', webhooks: [], fairnessKey: null, debounce: null, trace: null },
+      options: {
+        keep: 'all',
+        webhooks: [],
+        fairnessKey: null,
+        debounce: null,
+        batch: null,
+        trace: null,
+      },
       output: null,
       tasks: [
         {

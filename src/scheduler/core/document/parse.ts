@@ -9,6 +9,7 @@
 import { taskNo, type Instant, type TaskId, type TaskNo } from '../ids.ts';
 import type { Settings } from '../settings.ts';
 import type { Priority } from '../task/chart.ts';
+import { checkBatched } from './batched.ts';
 import type { JobDocument, TaskDocument } from './document.ts';
 import { findCycle, shownCycle } from './graph.ts';
 import { JOB } from './grammar.ts';
@@ -36,6 +37,9 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
   if (tasks === undefined) fields.missing('tasks', 'A job has at least one task.');
   if (tasks.length === 0)
     refuse(fields.at('tasks'), 'The list is empty.', 'A job has at least one task.');
+  const options = readJobOptions(fields);
+  const graph = readGraph(fields, tasks, settings, priority);
+  if (options.batch !== null) checkBatched(fields, graph.tasks);
   return {
     name: fields.name('name') ?? DEFAULT_JOB_NAME,
     priority,
@@ -44,9 +48,9 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
     onFailure: fields.choice<JobDocument['onFailure']>('onFailure') ?? 'finish',
     labels: readLabels(fields.raw('labels'), fields.at('labels')),
     runAt: readRunAt(fields),
-    options: readJobOptions(fields),
+    options,
     totalMs: fields.inner('timeouts')?.whole('totalMs') ?? null,
-    ...readGraph(fields, tasks, settings, priority),
+    ...graph,
   };
 }
 

@@ -16,7 +16,9 @@ test('webhooks are read with all ends unless some are named, and survive being s
     { url: 'https://example.org', on: ['succeeded', 'failed', 'cancelled'] },
     { url: 'http://[::1]:8080/a/b?c=%20d&e=~', on: ['succeeded', 'cancelled'] },
   ]);
-  expect(decodeJobOptions(encodeJobOptions({ ...options, firstAt: null }))).toMatchObject(options);
+  expect(
+    decodeJobOptions(encodeJobOptions({ ...options, firstAt: null, batchOf: null })),
+  ).toMatchObject(options);
   expect(parse([]).webhooks).toEqual([]);
 });
 

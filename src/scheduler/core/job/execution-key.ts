@@ -1,3 +1,4 @@
+import type { JobId } from '../ids.ts';
 import type { TaskRef } from '../rows.ts';
 import type { Slot } from '../task/table.ts';
 
@@ -22,8 +23,24 @@ export class ExecutionKey {
   }
 }
 
+const BATCH_PREFIX = '$batch/';
+
+/** The key under which the jobs of a batch are executed once; `first` is the job that began it. */
+export function batchKey(first: JobId): string {
+  return `${BATCH_PREFIX}${first}`;
+}
+
+export function isBatchKey(key: string | null): boolean {
+  return key?.startsWith(BATCH_PREFIX) === true;
+}
+
 export function keyScope(executor: string, key: string): string {
   return `${executor}/${key}`;
+}
+
+/** Whether the key stands for a batch of tasks of this executor. */
+export function isBatchScope({ scope }: ExecutionKey, executor: string): boolean {
+  return isBatchKey(keyInScope(executor, scope));
 }
 
 /** The user's key again. */

@@ -39,6 +39,8 @@ export class Job {
   error: TaskError | null;
   startedAt: Instant | null;
   finishedAt: Instant | null;
+  /** The batch that it has begun is full: it does not wait for its time. */
+  isFull = false;
   /** When this run began: total timeouts count from here. A restored re-run counts from its first assignment, since
    * the row does not say when it was requested. */
   runSince: Instant;

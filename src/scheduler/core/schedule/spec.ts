@@ -53,6 +53,13 @@ export function parseScheduleSpec(
       'Remove it.',
     );
   }
+  if (document.options.batch !== null) {
+    refuse(
+      `${fields.at('document')}/batch`,
+      'A scheduled job cannot be part of a batch: the schedule says when it runs.',
+      'Remove it.',
+    );
+  }
   const keyed = document.tasks.findIndex((task) => task.idempotencyKey !== null);
   if (keyed >= 0) {
     refuse(

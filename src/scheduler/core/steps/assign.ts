@@ -9,6 +9,7 @@ import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { giveBack } from './attempt.ts';
+import { memberRefs } from './batch.ts';
 import { startLease } from './lifecycle.ts';
 import { heldLeases, liveNode, ordersFor } from './session.ts';
 
@@ -153,5 +154,6 @@ function assignment(context: StepContext, lease: Lease): Assignment {
     resumed: lease.resumed,
     idempotencyKey: key === null ? null : keyInScope(executor, key.scope),
     trace: job.options.trace,
+    ...(job.options.batch === null ? undefined : { members: memberRefs(context.state, slot) }),
   };
 }

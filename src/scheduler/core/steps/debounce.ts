@@ -10,6 +10,8 @@ import { stopJob } from './stop.ts';
 export interface Start {
   readonly runAt: Instant | null;
   readonly firstAt: Instant | null;
+  /** The first job of the batch that it joins. */
+  readonly batchOf?: JobId | null;
 }
 
 /** A new job replaces the one of its key that has not started yet. */

@@ -3,7 +3,7 @@
  * result of all. When the owner does not succeed, the oldest waiter inherits.
  */
 import { invariant } from '../errors.ts';
-import { ExecutionKey, keyScope } from '../job/execution-key.ts';
+import { ExecutionKey, isBatchScope, keyScope } from '../job/execution-key.ts';
 import type { TaskRef } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { TerminalState } from '../task/chart.ts';
@@ -49,6 +49,8 @@ export function claimKey(context: StepContext, slot: Slot): 'ours' | 'waits' | '
   const { tasks } = context.state;
   const key = tasks.key(slot);
   if (key === null || owns(context.state, key, slot)) return 'ours';
+  // What ran in a batch runs again by itself: nobody else is given its items.
+  if (tasks.run.get(slot) > 1 && isBatchScope(key, tasks.requirement(slot).executor)) return 'ours';
   if (key.completed) return 'completed';
   if (key.owner !== null) {
     key.waiters.add(slot);
@@ -101,7 +103,7 @@ export function settleKey(
   return waiters;
 }
 
-function owns(state: SchedulerState, key: ExecutionKey, slot: Slot): boolean {
+export function owns(state: SchedulerState, key: ExecutionKey, slot: Slot): boolean {
   const { owner } = key;
   if (owner === null) return false;
   return owner.jobNo === state.tasks.job(slot).no && owner.taskNo === state.tasks.no(slot);

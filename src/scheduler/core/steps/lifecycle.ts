@@ -14,9 +14,13 @@ import type { Slot } from '../task/table.ts';
 import type { SchedulerState } from '../state.ts';
 import type { StepContext } from '../step-context.ts';
 import { dropWaits } from './awaited.ts';
+import { membersOf } from './batch.ts';
 import { restrictPlacement } from './retry-placement.ts';
 import { claimKey, settleKey } from './keys.ts';
 import { keepStarts } from './rates.ts';
+
+/** Until all jobs are loaded it is not known which ones are in a batch. */
+const LOADING_MS = 100;
 
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
 export function makeReady(context: StepContext, slot: Slot): void {
@@ -24,7 +28,8 @@ export function makeReady(context: StepContext, slot: Slot): void {
   // Where what was made may get lost, a dependency that was met can be open again.
   if (tasks.job(slot).outputs !== null && tasks.unmet.get(slot) > 0) return hold(context, slot);
   const { runAt } = tasks.job(slot);
-  if (runAt !== null && runAt > context.now) return delay(context, slot, runAt);
+  if (runAt !== null && runAt > context.now && !isDue(context.state, slot))
+    return delay(context, slot, runAt);
   const { admission } = tasks.options(slot);
   if (admission !== undefined) {
     endDelay(context, slot);
@@ -47,6 +52,9 @@ export function makeReady(context: StepContext, slot: Slot): void {
     });
     return finish(context, slot, 'succeeded', { detail: { fromKey: true } });
   }
+  if (tasks.job(slot).options.batch !== null && !context.state.isComplete) {
+    return delay(context, slot, later(context.now, LOADING_MS));
+  }
   restrictPlacement(context.state, slot);
   tasks.move(slot, 'ready');
   tasks.queuedAt.set(slot, context.now);
@@ -59,6 +67,12 @@ export function makeReady(context: StepContext, slot: Slot): void {
 /** Whether the leader itself decides what the task answers. */
 export function isDecision({ tasks }: SchedulerState, slot: Slot): boolean {
   return tasks.requirement(slot).executor === GROUPS_EXECUTOR;
+}
+
+/** A batch that is full does not wait for its time, and what runs again by itself has none. */
+function isDue({ tasks }: SchedulerState, slot: Slot): boolean {
+  const { isFull, options } = tasks.job(slot);
+  return isFull || (options.batch !== null && tasks.run.get(slot) > 1);
 }
 
 /** The time of its job has come, but something else is still in its way. */
@@ -119,7 +133,7 @@ export function armQueueTimeout(context: StepContext, slot: Slot, queuedAt: Inst
 /** Not before `at`: the time the job is to start, retry back-off or a sleep. Call it without a lease. */
 export function delay(context: StepContext, slot: Slot, at: Instant): void {
   const { tasks } = context.state;
-  tasks.move(slot, 'delayed');
+  if (tasks.state(slot) !== 'delayed') tasks.move(slot, 'delayed');
   tasks.notBefore.set(slot, at);
   context.writeTask(slot);
   armWake(context, slot);
@@ -246,6 +260,9 @@ export function finish(
   const about = lease === undefined ? { slot } : { slot, nodeId: lease.node.id };
   context.log(logKind(to, error), about, detail);
   context.ended.push(slot);
+  // What fails as a batch has failed for all of it. One that is cancelled leaves the others to the next of them.
+  const members = to === 'failed' ? membersOf(context.state, slot) : [];
+  for (const member of members) finish(context, member, to, error === undefined ? {} : { error });
   for (const next of settleKey(context, slot, to, result)) makeReady(context, next);
 }
 

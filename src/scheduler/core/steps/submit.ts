@@ -16,8 +16,9 @@ import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
 import { taskRow } from '../step-context.ts';
 import type { StepContext } from '../step-context.ts';
+import { fullBatch, inBatch } from './batch.ts';
 import { type Start, startOf } from './debounce.ts';
-import { UNKNOWN_KEY, nameKey } from './keys.ts';
+import { UNKNOWN_KEY, claimKey, nameKey } from './keys.ts';
 import type { KeyInStore } from './keys.ts';
 import { logKind, makeReady } from './lifecycle.ts';
 
@@ -41,11 +42,13 @@ export interface Origin extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendin
 export function createJob(
   context: StepContext,
   id: JobId,
-  document: JobDocument,
+  given: JobDocument,
   origin: Origin,
 ): Job {
   const { state } = context;
-  const start = startOf(context, id, document);
+  const batched = inBatch(context, id, given);
+  const document = batched?.document ?? given;
+  const start = batched?.start ?? startOf(context, id, document);
   const job = new Job(
     newRow(context, id, document, { ...start, scheduleId: origin.scheduleId ?? null }),
   );
@@ -62,20 +65,31 @@ export function createJob(
     insertTask(context, job.slots[no] as Slot, task);
   }
   for (const [no, seed] of origin.seeds ?? []) plant(context, job, no, seed);
+  // Before its time has come: those that join the batch wait for it.
+  if (batched !== null) claimKey(context, job.slots[0] as Slot);
   for (const [no, task] of document.tasks.entries()) {
     const slot = job.slots[no] as Slot;
     if (task.dependsOn.length === 0 && state.tasks.state(slot) === 'blocked')
       makeReady(context, slot);
   }
   armTotals(context, job);
+  if (batched !== null) startIfFull(context, job);
   return job;
+}
+
+function startIfFull(context: StepContext, job: Job): void {
+  const first = fullBatch(context.state, job);
+  const slot = first?.slots[0];
+  if (first === null || slot === undefined || first.isFull) return;
+  first.isFull = true;
+  makeReady(context, slot);
 }
 
 function newRow(
   context: StepContext,
   id: JobId,
   document: JobDocument,
-  { runAt, firstAt, scheduleId }: Start & Pick<JobRow, 'scheduleId'>,
+  { runAt, firstAt, batchOf = null, scheduleId }: Start & Pick<JobRow, 'scheduleId'>,
 ): JobRow {
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
@@ -96,7 +110,7 @@ function newRow(
     output,
     labels,
     runAt,
-    options: encodeJobOptions({ ...options, firstAt }),
+    options: encodeJobOptions({ ...options, firstAt, batchOf }),
     createdAt: context.now,
     state: 'queued',
     run: 1,
