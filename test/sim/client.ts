@@ -15,7 +15,7 @@ import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import { deferred } from '../../src/kit/index.ts';
 import { isPassing } from './cluster.ts';
 import type { Cluster, Connection } from './cluster.ts';
-import { draftJob } from './documents.ts';
+import { draftBatched, draftJob } from './documents.ts';
 import type { Draft, Vocabulary } from './documents.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
@@ -51,6 +51,7 @@ export class Client {
   readonly #options: ClientOptions;
   readonly #random: Random;
   readonly #queryDice: Random;
+  readonly #batchDice: Random;
   #connection: Connection | null = null;
   #life: Life | null = null;
   #isBusy = true;
@@ -63,6 +64,7 @@ export class Client {
     this.#options = options;
     this.#random = random;
     this.#queryDice = random.fork('queries');
+    this.#batchDice = random.fork('batches');
     this.process = new Process(name, world, random, (life) => {
       this.#life = life;
       this.#connection = options.cluster.connect(life);
@@ -107,6 +109,7 @@ export class Client {
   async #submit(): Promise<void> {
     const { words, witness } = this.#options;
     if (this.#queryDice.chance(words.queryRate)) return this.#query();
+    if (this.#batchDice.chance(words.batchRate)) return this.#batched();
     const draft: Draft = {
       ...draftJob(this.#random, words),
       ...(this.#random.chance(0.1)
@@ -127,6 +130,14 @@ export class Client {
     if (reply === null) return;
     if (key !== null && this.#isSure) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
+  }
+
+  async #batched(): Promise<void> {
+    const draft = draftBatched(this.#batchDice);
+    const jobId = this.#batchDice.id('b') as JobId;
+    this.#options.witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
+    const reply = await this.#insist('submit', (leader) => leader.jobs.submit(draft, { jobId }));
+    if (reply !== null) this.#acknowledged(jobId, reply, draft);
   }
 
   async #query(): Promise<void> {

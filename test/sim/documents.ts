@@ -15,6 +15,8 @@ export interface Vocabulary {
   /** How many of the jobs are queries. */
   readonly queryRate: number;
   readonly debounceRate?: number;
+  /** How many of the jobs are parts of batches. */
+  readonly batchRate: number;
 }
 
 /** One limit a key for ever: which of two figures counts would depend on who came last. */
@@ -42,6 +44,7 @@ export const EXECUTORS: readonly string[] = [
   'waiter',
   'part',
   'probe',
+  'gather',
 ];
 export const ALL_CAPABILITIES: Capabilities = { memory: 64, zones: ['a', 'b', 'c'] };
 
@@ -70,6 +73,26 @@ export function draftJob(random: Random, words: Vocabulary): Draft {
       ? { timeouts: { totalMs: random.whole(5_000, 120_000) } }
       : {}),
     tasks,
+  };
+}
+
+/** A job of a batch; its item is a number that no other one has. */
+export function draftBatched(random: Random): Draft {
+  const batch = {
+    key: `batch${random.whole(1, 2)}`,
+    max: random.whole(1, 5),
+    ms: random.whole(500, 8_000),
+  };
+  const retry = {
+    maxAttempts: random.whole(1, 4),
+    backoffMs: random.whole(20, 500),
+    maxLosses: 20,
+  };
+  const input = [random.whole(1, 1_000_000_000)];
+  return {
+    priority: random.whole(0, 3),
+    batch,
+    tasks: [{ id: 't0', executor: 'gather', dependsOn: [], input, retry }],
   };
 }
 

@@ -125,6 +125,7 @@ class Handler {
       const own = dice.fork(`part ${jobId}/${taskId}/${fence}`);
       return runFragment(input, this.#context, place, own, behaviour().wronglyLostRate);
     }
+    if (this.#executor === 'gather') return { items: input };
     return this.#behaviour.hasResult ? { job: jobId, task: taskId, fence } : null;
   }
 

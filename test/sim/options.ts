@@ -163,6 +163,7 @@ function drawWords(random: Random): SimulationOptions['words'] {
     waitRate: some(random, 0.6, 0.1, 0.6),
     whenRate: some(random, 0.4, 0.05, 0.5),
     queryRate: some(random.fork('queries'), 0.6, 0.1, 1),
+    batchRate: some(random.fork('batches'), 0.3, 0.1, 0.7),
   };
 }
 

@@ -44,7 +44,10 @@ export interface RunOptions {
 }
 
 export async function simulate(seed: number, options: RunOptions = {}): Promise<Outcome> {
-  const drawn = (options.change ?? unchanged)(drawOptions(seed));
+  const usual = drawOptions(seed);
+  // Planted faults are looked for in the jobs that they were planted for.
+  const words = options.sabotage === undefined ? usual.words : { ...usual.words, batchRate: 0 };
+  const drawn = (options.change ?? unchanged)({ ...usual, words });
   const trace = new Trace(400, options.print ?? null);
   const simulation = new Simulation(drawn, trace, options.sabotage);
   const isAtRest = await runPhases(simulation, options.convergeMs ?? CONVERGE_MS);

@@ -1,5 +1,6 @@
 /** All the checkers, each with the rule that it holds; none of them knows the core's memory. */
 import { checkAdmission } from './admission.ts';
+import { checkBatches } from './batches.ts';
 import { checkDependencies } from './dependencies.ts';
 import { checkEndings, checkJobEndings } from './endings.ts';
 import type { Evidence } from './evidence.ts';
@@ -40,6 +41,7 @@ const ALWAYS = [
   checkAdmission,
   checkLosses,
   checkDebounce,
+  checkBatches,
 ];
 
 /** Rules that hold when everything has come to rest. */

@@ -6,6 +6,8 @@ export function checkExecutionKeys({ tables, replay, findings }: StoredEvidence)
   const scopeOf = (key: string): string | null => {
     const spec = tables.specs.get(key);
     if (spec === undefined || spec.idempotencyKey === null) return null;
+    // What ran in a batch may run again by itself: see `batches.ts`.
+    if (spec.idempotencyKey.startsWith('$batch/')) return null;
     return keyScope(spec.executor, spec.idempotencyKey);
   };
   const byScope = new Map<string, { from: number; to: number; key: string }[]>();
