@@ -126,6 +126,23 @@ test('a worker whose name another one keeps gives up, and says so before', async
   expect(await started).toMatchObject({ code: 'name_taken' });
 });
 
+test('why a worker is not accepted is said when it changes, and now and then', async () => {
+  const { worker, clock, lines } = rig({ leader });
+  leader.onRegister = () => Promise.reject(refused('conflict'));
+  const started = worker.start();
+  await clock.advance(29_000);
+  const saidIn = (): number => lines.filter((line) => line.includes('No leader has')).length;
+  expect(saidIn()).toBe(1);
+  await clock.advance(3_000);
+  expect(saidIn()).toBe(2);
+  leader.onRegister = () => Promise.reject(refused('unreachable'));
+  await clock.advance(3_000);
+  expect(saidIn()).toBe(3);
+  leader.onRegister = () => Promise.resolve(ACCEPTED);
+  await clock.advance(3_000);
+  await started;
+});
+
 test('a worker whose name is free again soon registers', async () => {
   const { worker, clock } = rig({ leader });
   leader.onRegister = () => Promise.reject(refused('name_taken'));

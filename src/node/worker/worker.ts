@@ -28,6 +28,9 @@ import { defaultWorkerSettings } from './settings.ts';
 import type { WorkerSettings } from './settings.ts';
 import { WorkerMeasures } from './worker-measures.ts';
 
+/** A worker tries every second or so: why it is not accepted need not be said as often. */
+const SAY_AGAIN_MS = 30_000;
+
 export interface WorkerOptions {
   readonly nodeId: NodeId;
   /** Handlers that run at the same time; 0 executes nothing. */
@@ -222,6 +225,7 @@ export class Worker implements StartStop {
     const { signal } = this.#drained;
     let name: Session = { nodeId, sessionId: newSessionId() };
     let takenSinceMs: number | null = null;
+    let said = { text: '', atMs: 0 };
     while (!signal.aborted) {
       const registeredAtMs = clock.monotonicMs();
       try {
@@ -245,7 +249,10 @@ export class Worker implements StartStop {
         // The registration was accepted, its answer lost, and its time is up.
         if (endsSession(error)) name = { nodeId, sessionId: newSessionId() };
         const text = error instanceof Error ? error.message : String(error);
-        log.warn(`No leader has accepted the registration yet: ${text}`);
+        if (text !== said.text || registeredAtMs - said.atMs >= SAY_AGAIN_MS) {
+          log.warn(`No leader has accepted the registration yet: ${text}`);
+          said = { text, atMs: registeredAtMs };
+        }
         await sleepOrAbort(clock, this.#backoff.nextMs(), signal);
       }
     }
