@@ -24,6 +24,7 @@ export {
   ChildrenError,
   FatalError,
   MisuseError,
+  RetryAfterError,
 } from '../tasks/executors/index.ts';
 export type {
   Callable,

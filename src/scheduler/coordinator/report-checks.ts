@@ -27,6 +27,8 @@ export function checkedReport(report: WorkerReport, checks: ReportChecks): Repor
       return checkedStep(report, checks.settings);
     case 'failed': {
       const { code, message } = report.error;
+      const { retryAfterMs: waitMs = 0 } = report;
+      if (!Number.isSafeInteger(waitMs) || waitMs < 0) throw badWait(waitMs);
       return { ...report, error: { code: cleanText(code), message: cleanText(message) } };
     }
     case 'inputLost': {
@@ -65,6 +67,13 @@ function checkLease({ jobNo, taskNo, fence }: LeaseName): void {
     code: 'bad_input',
     what: `${jobNo}/${taskNo} with the fence ${fence} is not a valid lease.`,
     todo: 'Report leases exactly as a poll returned them.',
+  });
+}
+
+function badWait(waitMs: number): MillraceError {
+  return new MillraceError({
+    code: 'bad_input',
+    what: `${waitMs} is not a valid time to wait, in milliseconds.`,
   });
 }
 

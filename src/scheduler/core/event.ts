@@ -152,6 +152,8 @@ export type ReportItem =
       readonly failure: FailureClass;
       /** For `missing`: what it lacks, if not the task's own executor. */
       readonly missing?: string;
+      /** For `retryable`: how long to wait before the next attempt, instead of the back-off. */
+      readonly retryAfterMs?: number;
     }
   /** What it was to read is gone: those outputs are made again, and it waits for them. */
   | {

@@ -1,4 +1,5 @@
 /** How what a handler throws is read. */
+import { durationMs, type Duration } from '../../kit/index.ts';
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { FailureClass, LostOutput, TaskError } from '../../scheduler/core/index.ts';
 
@@ -8,16 +9,50 @@ export class FatalError extends Error {
   readonly failure = 'fatal';
 }
 
+/** Longer waits are schedules. */
+const RETRY_AFTER_MS_MAX = 30 * 24 * 3_600 * 1_000;
+
+/** Thrown by a handler that knows when to try again: its next attempt begins then, not after the back-off. */
+export class RetryAfterError extends Error {
+  override readonly name: string = 'RetryAfterError';
+  readonly retryAfterMs: number;
+
+  /** `after` is a time, milliseconds from now, or text such as '90s'. */
+  constructor(message: string, after: Duration | Date, options?: ErrorOptions) {
+    super(message, options);
+    this.retryAfterMs = waitOf(after) ?? badWait(after);
+  }
+}
+
+function waitOf(after: Duration | Date): number | null {
+  if (!(after instanceof Date)) return durationMs(after);
+  const ms = after.getTime() - Date.now();
+  return Number.isFinite(ms) ? Math.max(0, ms) : null;
+}
+
+function badWait(after: unknown): never {
+  throw new TypeError(
+    `'${String(after)}' is not a valid time to wait. Give a Date, milliseconds, or text such as '90s'.`,
+  );
+}
+
 /** How the built-in executors fail: with a code, and whether to try again. */
 export class TaskFailure extends Error {
   override readonly name = 'TaskFailure';
   readonly code: string;
   readonly failure: 'fatal' | 'retryable';
+  readonly retryAfterMs: number | undefined;
 
-  constructor(code: string, failure: 'fatal' | 'retryable', message: string) {
+  constructor(
+    code: string,
+    failure: 'fatal' | 'retryable',
+    message: string,
+    retryAfterMs?: number,
+  ) {
     super(message);
     this.code = code;
     this.failure = failure;
+    this.retryAfterMs = retryAfterMs;
   }
 }
 
@@ -57,6 +92,8 @@ export interface Failure {
   readonly failure: FailureClass;
   /** For `missing`: what the worker lacks. */
   readonly missing?: string;
+  /** For `retryable`: how long to wait before the next attempt, instead of the back-off. */
+  readonly retryAfterMs?: number;
   /** What it could not read: then it has not failed, but waits for that. */
   readonly lost?: readonly LostOutput[];
 }
@@ -92,8 +129,16 @@ function classified(thrown: unknown): Failure {
     case 'missing':
       return { error, failure: 'missing', ...(missing === undefined ? {} : { missing }) };
     default:
-      return { error, failure: isOfNoUse(thrown) ? 'fatal' : 'retryable' };
+      if (isOfNoUse(thrown)) return { error, failure: 'fatal' };
+      return { error, failure: 'retryable', ...waitIn(thrown) };
   }
+}
+
+/** Any error may carry it, as those of other libraries do. */
+function waitIn(thrown: Readonly<Record<string, unknown>>): Pick<Failure, 'retryAfterMs'> {
+  const ms = read(thrown, 'retryAfterMs');
+  if (typeof ms !== 'number' || !Number.isFinite(ms) || ms < 0) return {};
+  return { retryAfterMs: Math.min(Math.ceil(ms), RETRY_AFTER_MS_MAX) };
 }
 
 /** Our own refusals that no repetition changes. */

@@ -26,6 +26,7 @@ export { fittingSignal } from './fitting-signal.ts';
 export type { OneSignal } from './fitting-signal.ts';
 export {
   FatalError,
+  RetryAfterError,
   InputLostError,
   MissingOperatorError,
   TaskFailure,

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { z } from 'zod';
 import { defaultSettings, isMillraceError, parseJobDocument } from '../../scheduler/core/index.ts';
 import type { TaskContext } from '../executors/index.ts';
-import { classifyFailure } from '../executors/index.ts';
+import { RetryAfterError, classifyFailure } from '../executors/index.ts';
 import { defineTask, externalTask } from './index.ts';
 
 const context = { attempt: 1 } as TaskContext;
@@ -37,6 +37,19 @@ async function failureOf(run: () => unknown): Promise<ReturnType<typeof classify
   }
   throw new Error('it did not fail');
 }
+
+test('an error may say when to try again', () => {
+  const at = (thrown: unknown): number | undefined => classifyFailure(thrown).retryAfterMs;
+  expect(at(new RetryAfterError('later', '90s'))).toBe(90_000);
+  expect(at(new RetryAfterError('later', 1_500))).toBe(1_500);
+  expect(at(new RetryAfterError('now', new Date(0)))).toBe(0);
+  expect(at(new RetryAfterError('next year', '52w'))).toBe(30 * 24 * 3_600_000);
+  expect(at(Object.assign(new Error('theirs'), { retryAfterMs: 0.5 }))).toBe(1);
+  for (const retryAfterMs of [-1, NaN, Infinity, '5', null]) {
+    expect(at(Object.assign(new Error('theirs'), { retryAfterMs }))).toBeUndefined();
+  }
+  expect(() => new RetryAfterError('when?', 'soon')).toThrow("'soon' is not a valid time to wait");
+});
 
 test('a task runs with what its schemas make of input and result', async () => {
   expect(await charge.run({ order: 'a', cents: 5, more: 1 }, context)).toEqual({ receipt: 'A-5' });

@@ -31,6 +31,7 @@ export interface Failure {
   readonly message?: string;
   /** For `missing`: what the node turned out to lack. */
   readonly missing?: string;
+  readonly retryAfterMs?: number;
 }
 
 /** What a scripted task waits for; a called job is `JOB.name`. */
@@ -176,8 +177,7 @@ export class ScriptedNode {
   }
 
   fail(task: Lease, { failure = 'retryable', ...rest }: Failure = {}): Verdict {
-    const { code = 'oops', message = 'it broke', missing } = rest;
-    const named = missing === undefined ? {} : { missing };
+    const { code = 'oops', message = 'it broke', ...named } = rest;
     const error = { code, message };
     return this.#report({ kind: 'failed', lease: task.lease, error, failure, ...named });
   }

@@ -16,7 +16,15 @@ import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts
 import { fromWireSession } from './session.ts';
 import { checkNames, namesOf } from './task-names.ts';
 import { fromWireSuspension, suspensionBytes, toWireSuspension } from './suspension.ts';
-import { jsonBytes, jsonText, optionalText, present, refuse, requiredText } from './values.ts';
+import {
+  jsonBytes,
+  jsonText,
+  optionalText,
+  present,
+  refuse,
+  requiredText,
+  wireCount,
+} from './values.ts';
 
 /** More than a worker sends at once; the size of a message limits it before. */
 const REPORTS_MAX = 100_000;
@@ -134,10 +142,12 @@ function toWireWhat(item: WorkerReport): TaskReport['what'] {
       return { $case: 'completed', value };
     }
     case 'failed': {
-      const { failure, missing = '' } = item;
+      const { failure, missing = '', retryAfterMs } = item;
       const error = { code: cut(item.error.code), message: cut(item.error.message) };
       const value = { error, failure: WIRE_FAILURE[failure], missing: cut(missing) };
-      return { $case: 'failed', value };
+      if (retryAfterMs === undefined) return { $case: 'failed', value };
+      const wait = wireCount(retryAfterMs, 'failed/retry_after_ms');
+      return { $case: 'failed', value: { ...value, retryAfterMs: wait } };
     }
     case 'inputLost': {
       const error = { code: cut(item.error.code), message: cut(item.error.message) };
@@ -208,12 +218,14 @@ function fromWireFailure(lease: LeaseName, given: TaskFailed): WorkerReport {
   const { code, message } = present(given.error, 'failed/error');
   const failure = FAILURES[given.failure] ?? refuse('failed/failure', 'It is not specified.');
   const missing = optionalText(given.missing);
+  const { retryAfterMs } = given;
   return {
     kind: 'failed',
     lease,
     error: { code, message },
     failure,
     ...(missing === null ? {} : { missing }),
+    ...(retryAfterMs === undefined ? {} : { retryAfterMs }),
   };
 }
 

@@ -213,6 +213,7 @@ describe('what workers and the leader say comes out as it went in', () => {
           error,
           failure: fc.constantFrom('retryable', 'fatal', 'missing'),
           missing: name,
+          retryAfterMs: fc.nat(),
         },
         { requiredKeys: ['kind', 'lease', 'error', 'failure'] },
       ),

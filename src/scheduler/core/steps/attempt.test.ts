@@ -31,6 +31,20 @@ describe('retries', () => {
     ]);
   });
 
+  test('a handler that knows when to try again decides itself, and its attempts count as always', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    const retry = { maxAttempts: 2, backoffMs: 100 };
+    world.submit({ name: 'job', tasks: [echo('a', { retry })] });
+    node.fail(node.poll()[0]!, { retryAfterMs: 9_000 });
+    world.advance(8_999);
+    expect(node.poll()).toEqual([]);
+    world.restart();
+    world.advance(1);
+    node.fail(node.poll()[0]!, { retryAfterMs: 5 });
+    expect(world.task('job', 'a').error?.code).toBe('dead');
+  });
+
   test('the back-off doubles, with a jitter of at most a half, up to its maximum', () => {
     const world = new Harness();
     const node = world.node('w1');

@@ -18,6 +18,7 @@ export function failAttempt(
   lease: Lease,
   error: TaskError,
   failure: Exclude<FailureClass, 'missing'>,
+  retryAfterMs?: number,
 ): void {
   const { tasks } = context.state;
   const { slot, node } = lease;
@@ -36,7 +37,8 @@ export function failAttempt(
   context.log('retried', { slot, nodeId: node.id }, { ...error });
   endLease(context, lease);
   tasks.setError(slot, error);
-  delay(context, slot, later(context.now, backoffMs(context.state, slot, failures)));
+  const waitMs = retryAfterMs ?? backoffMs(context.state, slot, failures);
+  delay(context, slot, later(context.now, waitMs));
 }
 
 /** It was asked to stop, so it has, whatever it says: for good, or to begin again. False if it was not. */

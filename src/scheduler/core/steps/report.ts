@@ -85,7 +85,7 @@ function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
     case 'failed':
       accept(context, item.lease, lease);
       if (item.failure === 'missing') strike(context, lease, item.error, item.missing);
-      else failAttempt(context, lease, item.error, item.failure);
+      else failAttempt(context, lease, item.error, item.failure, item.retryAfterMs);
       return 'ok';
     case 'inputLost':
       accept(context, item.lease, lease);

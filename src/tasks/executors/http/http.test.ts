@@ -135,17 +135,29 @@ test.each([
   });
 });
 
+test.each([
+  ['a time that has passed', 'Fri, 13 Feb 2009 23:31:30 GMT', 0],
+  ['more than an hour', '99999999999', 3_600_000],
+  ['nothing that can be read', 'soon', undefined],
+])('a server that asks to wait for %s', async (_, header, expected) => {
+  const { url } = await serveWeb((_request, response) =>
+    response.writeHead(503, { 'retry-after': header }).end(),
+  );
+  expect((await failure({ url })).retryAfterMs).toBe(expected);
+});
+
 test('a failure tells a bit of the body and how long to wait, and no secret that it repeats', async () => {
   const { url } = await serveWeb((request, response) => {
     response.writeHead(429, { 'retry-after': '120' });
     response.end(`no, ${request.headers.authorization} and ${'x'.repeat(10_000)}`);
   });
-  const { error } = await failure({
+  const { error, retryAfterMs } = await failure({
     url: `${url}/a?key=hidden-key`,
     auth: { bearer: 'secret-token' },
   });
   expect(error.message).toContain(`GET ${url}/a?... answered 429: no, Bearer *** and xxx`);
   expect(error.message).toContain('Retry-After: 120');
+  expect(retryAfterMs).toBe(120_000);
   expect(error.message).not.toMatch(/secret-token|hidden-key/);
   expect(error.message.length).toBeLessThan(600);
 });

@@ -147,7 +147,18 @@ async function refusal(
     ...(wait === undefined ? [] : [`It says Retry-After: ${wait}.`]),
   ];
   const mayPass = status >= 500 || MAY_PASS.has(status) || (retriesAny && status !== GONE);
-  return new TaskFailure(`http_${status}`, mayPass ? 'retryable' : 'fatal', parts.join(' '));
+  const failure = mayPass ? 'retryable' : 'fatal';
+  return new TaskFailure(`http_${status}`, failure, parts.join(' '), retryAfterMs(wait));
+}
+
+/** A server decides over no more than this. */
+const RETRY_AFTER_MS_MAX = 3_600_000;
+
+/** The header has seconds or a date. */
+function retryAfterMs(header: string | undefined): number | undefined {
+  if (header === undefined) return undefined;
+  const ms = /^\d+$/.test(header) ? Number(header) * 1_000 : Date.parse(header) - Date.now();
+  return Number.isFinite(ms) ? Math.min(Math.max(0, ms), RETRY_AFTER_MS_MAX) : undefined;
 }
 
 function late({ request, timeoutMs }: HttpPlan): TaskFailure {

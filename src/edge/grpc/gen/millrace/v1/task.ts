@@ -227,6 +227,8 @@ export interface TaskFailed {
   failure: FailureClass;
   /** For `MISSING`: what it lacks, if not the task's own executor. */
   missing: string;
+  /** For `RETRYABLE`: the next attempt begins after this, instead of after the task's back-off. */
+  retryAfterMs?: number | undefined;
 }
 
 /** What it was to read is gone: those outputs are made again, and it waits for them. */
@@ -1664,7 +1666,7 @@ export const TaskCompleted: MessageFns<TaskCompleted> = {
 };
 
 function createBaseTaskFailed(): TaskFailed {
-  return { error: undefined, failure: 0, missing: "" };
+  return { error: undefined, failure: 0, missing: "", retryAfterMs: undefined };
 }
 
 export const TaskFailed: MessageFns<TaskFailed> = {
@@ -1677,6 +1679,9 @@ export const TaskFailed: MessageFns<TaskFailed> = {
     }
     if (message.missing !== "") {
       writer.uint32(26).string(message.missing);
+    }
+    if (message.retryAfterMs !== undefined) {
+      writer.uint32(32).uint32(message.retryAfterMs);
     }
     return writer;
   },
@@ -1716,6 +1721,14 @@ export const TaskFailed: MessageFns<TaskFailed> = {
             }
 
             message.missing = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.retryAfterMs = reader.uint32();
             continue;
           }
         }
