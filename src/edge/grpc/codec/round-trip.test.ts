@@ -32,15 +32,7 @@ import type {
   WorkerReport,
   WorkerSuspension,
 } from '../../../scheduler/contract/worker-service.ts';
-import {
-  fromWireJobReply,
-  fromWireNewJob,
-  fromWireSignal,
-  toWireJobReply,
-  toWireNewJob,
-  toWireSignal,
-} from './change.ts';
-import type { SignalCall } from './change.ts';
+import * as change from './change.ts';
 import * as cluster from './cluster.ts';
 import * as jobs from './jobs.ts';
 import { fromWireAsOf, fromWireLeader, toWireAsOf, toWireLeader } from './leader.ts';
@@ -317,7 +309,9 @@ describe('what people see comes out as it went in', () => {
   test('a new job and its answer, refused or not', () => {
     const fresh = (): never => expect.fail('the id was given');
     const given: fc.Arbitrary<NewJob> = fc.record({ document: json, jobId: id<JobId>() });
-    expectSame(given, (each) => fromWireNewJob(sent(job.NewJob, toWireNewJob(each)), fresh));
+    expectSame(given, (each) =>
+      change.fromWireNewJob(sent(job.NewJob, change.toWireNewJob(each)), fresh),
+    );
     const answer: fc.Arbitrary<JobReply> = fc.record(
       {
         jobId: id<JobId>(),
@@ -328,21 +322,25 @@ describe('what people see comes out as it went in', () => {
       },
       { requiredKeys: ['jobId', 'state', 'run', 'changed'] },
     );
-    expectSame(answer, (each) => fromWireJobReply(sent(job.JobReply, toWireJobReply(each))));
+    expectSame(answer, (each) =>
+      change.fromWireJobReply(sent(job.JobReply, change.toWireJobReply(each))),
+    );
     const refused = new MillraceError({ code: 'bad_input', what: 'No.', path: '/tasks/0' });
-    expect(fromWireJobReply(sent(job.JobReply, toWireJobReply(refused)))).toEqual(refused);
+    expect(change.fromWireJobReply(sent(job.JobReply, change.toWireJobReply(refused)))).toEqual(
+      refused,
+    );
   });
 
   test('a signal', () => {
     const fresh = (): never => expect.fail('the id was given');
-    const given: fc.Arbitrary<SignalCall> = fc.record({
+    const given: fc.Arbitrary<change.SignalCall> = fc.record({
       jobId: id<JobId>(),
       name,
       body: jsonText,
       signalId: name,
     });
     expectSame(given, (each) =>
-      fromWireSignal(sent(job.SignalJobRequest, toWireSignal(each)), fresh),
+      change.fromWireSignal(sent(job.SignalJobRequest, change.toWireSignal(each)), fresh),
     );
   });
 

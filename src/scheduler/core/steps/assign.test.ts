@@ -61,6 +61,7 @@ describe('a poll', () => {
       attempt: 1,
       runMs: 700,
       resumed: false,
+      trace: null,
       idempotencyKey: null,
     });
   });
