@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { bytes, count, duration, plural } from '../../words.ts';
 import { StateMark } from '../../parts/marks.tsx';
+import { groupingWords } from './grouping.ts';
 import { type PlanStage, estimateFault } from './plan-shape.ts';
 
 export function PlanTree({ stages }: { readonly stages: readonly PlanStage[] }): JSX.Element {
@@ -73,6 +74,7 @@ function Details({
 }): JSX.Element {
   const { measured, estimatedRows } = stage;
   const share = measured === null || work === 0 ? 0 : measured.workMs / work;
+  const adapted = groupingWords(measured?.grouping ?? null, bytes, count);
   const fault =
     measured?.state === 'succeeded' ? estimateFault(estimatedRows, measured.rowsOut) : null;
   return (
@@ -86,6 +88,7 @@ function Details({
         {figuresOf(stage).join(' · ')}
         {measured !== null && ` · ${Math.round(share * 100)} % of the work`}
       </p>
+      {adapted !== null && <p>{adapted}</p>}
       {fault !== null && <p class="s-delayed">Rows: {fault}.</p>}
       <ol class="operators">
         {stage.operators.map(({ depth, name, detail }, at) => (

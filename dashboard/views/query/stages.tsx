@@ -3,6 +3,7 @@ import type { JSX } from 'preact';
 import type { JobShape, QueryShape, StageShape } from '../../../src/scheduler/contract/index.ts';
 import { StateMark } from '../../parts/marks.tsx';
 import { bytes, count, duration, now } from '../../words.ts';
+import { groupingWords } from './grouping.ts';
 import { type Producer, producersOf, rowsPerPartition } from './shuffle.ts';
 import { ShuffleMatrix } from './shuffle-matrix.tsx';
 import { skewOf } from './skew.ts';
@@ -71,11 +72,9 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
     `${duration(stage.workMs)} of work`,
     ...(stage.fetchedBytes > 0 ? [`${bytes(stage.fetchedBytes)} fetched`] : []),
     ...(stage.spilledBytes > 0 ? [`${bytes(stage.spilledBytes)} spilled`] : []),
-    ...(stage.grouping === null
-      ? []
-      : [`${stage.grouping.partitions} partitions read by ${stage.grouping.tasks} tasks`]),
     ...(tasks.recomputed > 0 ? [`${tasks.recomputed} recomputed`] : []),
   ];
+  const adapted = groupingWords(stage.grouping ?? null, bytes, count);
   const left = extent === null ? 0 : Math.max(0, (extent.fromMs - start) / whole);
   const width = extent === null ? 0 : Math.min(1 - left, (extent.toMs - extent.fromMs) / whole);
   return (
@@ -99,6 +98,7 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
         )}
       </div>
       <p class="muted num">{facts.join(' · ')}</p>
+      {adapted !== null && <p class="muted">{adapted}</p>}
       {skew !== null && (
         <div class="skew">
           <Partitions sizes={stage.partitionBytes} isSkewed={skew.isSkewed} />
