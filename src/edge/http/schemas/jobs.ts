@@ -11,7 +11,6 @@ import {
 import {
   anything,
   described,
-  flag,
   listOf,
   moment,
   oneOf,
@@ -98,8 +97,7 @@ export type JobSchemaName =
   | 'DeadTaskPage'
   | 'Submitted'
   | 'SubmittedOrList'
-  | 'NotSubmitted'
-  | 'Explanation';
+  | 'NotSubmitted';
 
 export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
   AsOf: record(
@@ -299,47 +297,4 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     ],
   },
   NotSubmitted: record('Why one document of a list was rejected.', { error: ref('Problem') }),
-  Explanation: record(
-    'Why a task is waiting.',
-    {
-      jobId: text,
-      taskId: text,
-      state: oneOf(TASK_STATES),
-      code: text,
-      why: described('A sentence for people.', text),
-      ageMs: described('How long it has been ready.', orNull(whole)),
-      nearest: listOf(
-        record('The nearest node, and the requirements that it does not meet.', {
-          nodeId: text,
-          lacks: listOf(text),
-          needs: listOf(
-            record('A requirement of the task, and what this node has.', {
-              need: text,
-              seen: text,
-              isMet: flag,
-            }),
-          ),
-        }),
-      ),
-      asOf,
-    },
-    {
-      example: {
-        jobId: SUMMARY_EXAMPLE['id'],
-        taskId: 'train',
-        state: 'ready',
-        code: 'no_node_fits',
-        why: 'no node fits; the nearest, w-1, lacks capability gpu is missing, needs true',
-        ageMs: 1200,
-        nearest: [
-          {
-            nodeId: 'w-1',
-            lacks: ['capability gpu is missing, needs true'],
-            needs: [{ need: 'gpu = true', seen: 'missing', isMet: false }],
-          },
-        ],
-        asOf: ASKED_AT,
-      },
-    },
-  ),
 };
