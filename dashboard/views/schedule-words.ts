@@ -18,7 +18,7 @@ export function fieldsOf(value: Json | undefined): Fields {
     : {};
 }
 
-export const textOf = (value: Json | undefined): string | null =>
+const textOf = (value: Json | undefined): string | null =>
   typeof value === 'string' ? value : null;
 
 export function timingWords(spec: Json): string {
