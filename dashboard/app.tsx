@@ -206,8 +206,11 @@ function SignIn(): JSX.Element {
   return (
     <form class="sign-in" onSubmit={submit}>
       <h1>Sign in</h1>
-      <p>{problem?.message}</p>
-      {problem !== null && problem.todo !== null && <p class="muted wrap">{problem.todo}</p>}
+      <p>
+        {token.value === null
+          ? 'This server asks everybody for a token. Whoever runs it can give you one.'
+          : problem?.message}
+      </p>
       <label>
         Token
         <input

@@ -135,6 +135,9 @@ function clusterFigures(): FigureProps[] {
   ];
 }
 
+/** Of the oldest of its kind; 0 and NaN mean that there is none. */
+const age = (seconds: number): string => (seconds > 0 ? duration(seconds * 1_000) : 'none');
+
 function queueFigures(figures: Figures): FigureProps[] {
   const unfit = figures.value('millrace_unfit_task_seconds');
   const oldest = figures.value('millrace_oldest_ready_seconds');
@@ -150,7 +153,7 @@ function queueFigures(figures: Figures): FigureProps[] {
   return [
     {
       title: 'Oldest ready task',
-      value: oldest === null ? '–' : duration(oldest * 1_000),
+      value: oldest === null ? '–' : age(oldest),
       note: `time in the queue: ${waited ?? 'not known here'}`,
       isBad: (oldest ?? 0) > 600,
     },
@@ -167,7 +170,7 @@ function queueFigures(figures: Figures): FigureProps[] {
     },
     {
       title: 'Longest unplaceable',
-      value: unfit === null || Number.isNaN(unfit) ? 'none' : duration(unfit * 1_000),
+      value: age(unfit ?? 0),
       note: 'a ready task that no node can run',
       isBad: (unfit ?? 0) > 300,
     },
@@ -240,7 +243,7 @@ function Breakdown({
       <h2>{title}</h2>
       <ul class="breakdown">
         {rows.map(([label, value]) => (
-          <li key={label} class={`s-${label}`}>
+          <li key={label} class={value === 0 ? 'muted' : `s-${label}`}>
             <span class="num">{count(value)}</span> {label}
           </li>
         ))}

@@ -164,7 +164,7 @@ function StateCounts({
         <button
           key={each}
           type="button"
-          class={`count s-${each}`}
+          class={`count ${state.value.value?.[at] === '0' ? '' : `s-${each}`}`}
           aria-pressed={chosen.includes(each)}
           onClick={() => set(withState(text, chosen.includes(each) ? null : each))}
         >
