@@ -65,7 +65,7 @@ interface Kept {
   /** By task; `of` names the run and the assignment that they belong to. */
   readonly figures: Map<number, Figures>;
   /** By stage, once it is decided. */
-  readonly groupings: Map<number, StageGrouping>;
+  readonly groupings: Map<number, { readonly of: string; readonly grouping: StageGrouping }>;
   final: Final | null;
 }
 
@@ -239,7 +239,8 @@ export class QueryViews implements QueryReader {
     for (const [no, { figures: done }] of kept.figures) figures.set(no, done);
     const held = heldTask(plan, tasks);
     const waits = held !== null && waiting !== undefined ? await waiting(job.id, held) : null;
-    const { groupings } = kept;
+    const decided = [...kept.groupings].map(([no, { grouping }]) => [no, grouping] as const);
+    const groupings = new Map(decided);
     const known = { job, plan, tasks, figures, groupings, waiting: waits };
     const shape = queryShape({ ...known, resultTtlMs, now });
     if (job.state === 'succeeded') {
@@ -294,7 +295,7 @@ export class QueryViews implements QueryReader {
     const isNew = (task: TaskRow): boolean => {
       if (task.taskNo === 0 || task.state !== 'succeeded') return false;
       const stage = stageOf.get(task.taskNo);
-      if (stage !== undefined) return !kept.groupings.has(stage);
+      if (stage !== undefined) return kept.groupings.get(stage)?.of !== nameOf(task);
       return kept.figures.get(task.taskNo)?.of !== nameOf(task);
     };
     // What is made again has no figures until it is done.
@@ -314,7 +315,8 @@ export class QueryViews implements QueryReader {
       if (result === undefined) continue;
       const stage = stageOf.get(task.taskNo);
       if (stage !== undefined) {
-        kept.groupings.set(stage, stageGrouping(JSON.parse(result) as PartitionGroups));
+        const grouping = stageGrouping(JSON.parse(result) as PartitionGroups);
+        kept.groupings.set(stage, { of: nameOf(task), grouping });
         continue;
       }
       const parsed = JSON.parse(result) as FragmentResult;
