@@ -1,8 +1,10 @@
 import { afterAll, beforeAll, expect, test, vi } from 'vitest';
 import type { QueryPlan } from '../../src/sql/plan/index.ts';
-import { PlannedQueries } from './planned.ts';
+import { grouped, PlannedQueries } from './planned.ts';
+import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
 import { SORTED_QUERIES } from './sorted-queries.ts';
+import { sample } from './trial.ts';
 
 // Room for a busy machine: alone it takes seconds.
 vi.setConfig({ testTimeout: 120_000 });
@@ -36,6 +38,14 @@ test('rows sorted in ranges come in the order of DuckDB', async () => {
       wrong.push(`${sql}: is sorted by one task`);
   }
   expect(wrong).toEqual([]);
+});
+
+test('ranges that are read together by one task stay in order', async () => {
+  for (const [at, { sql, leeway }] of sample(SORTED_QUERIES, 8).entries()) {
+    const { answer, plan } = await planned.answer(sql, settings(8), grouped(new Dice(at)));
+    expect(hasRanges(plan)).toBe(true);
+    expect([sql, await here.oracle.judge(sql, answer, leeway)]).toEqual([sql, null]);
+  }
 });
 
 test('with one partition nothing is sampled', async () => {

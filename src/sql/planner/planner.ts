@@ -19,7 +19,6 @@ import type { Clock } from '../../kit/index.ts';
 import {
   EXPLAIN_COLUMNS,
   EXPLAIN_KEYS,
-  PARTITIONS_MAX,
   QUERY_JOB_DEFAULTS,
   bindFault,
   coalescedStages,
@@ -40,7 +39,7 @@ import { OperatorQuery } from './operator-query.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
-import type { QuerySettings } from './settings.ts';
+import { planSettings } from './settings.ts';
 import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
@@ -178,7 +177,11 @@ export class SqlPlanner {
     const named = { tables: request.tables, sql };
     const tables = isQuery ? await catalog.resolve(named, signal) : [];
     const asked = { sql, params, tables, timeZone, caller };
-    const plan = await this.#planOf(asked, this.#planSettings(request.settings), signal);
+    const plan = await this.#planOf(
+      asked,
+      planSettings(request.settings, this.#options.slots()),
+      signal,
+    );
     return { kind, request, tables, plan: isQuery ? plan : { ...plan, sql: request.sql } };
   }
 
@@ -193,7 +196,7 @@ export class SqlPlanner {
     const explanation = quotedText(explainPlan(plan));
     const sql = `SELECT ${quotedText(EXPLAIN_KEYS.plan)} AS ${key}, ${explanation} AS ${value}`;
     const asked = { sql, params: [], tables: [], timeZone, caller };
-    const known = await this.#planOf(asked, this.#planSettings(settings), signal);
+    const known = await this.#planOf(asked, planSettings(settings, this.#options.slots()), signal);
     return { kind, request, tables: [], plan: { ...known, sql: text } };
   }
 
@@ -235,15 +238,13 @@ export class SqlPlanner {
     const { tables, caller } = asked;
     let isSound = true;
     // An operator may rely on the order of its rows, which only a single task keeps.
-    const isCut = operators.size > 0;
-    const inOneTask = isCut
-      ? { ...settings, sortThresholdBytes: Number.MAX_SAFE_INTEGER }
-      : settings;
+    const inOneTask = { sortThresholdBytes: Number.MAX_SAFE_INTEGER };
+    const own = operators.size > 0 ? { ...settings, ...inOneTask } : settings;
     const query = new OperatorQuery({
       ...{ operators, engine, tables, caller },
       plan: async (sql, of) => {
         const part = { ...asked, sql, tables: of, functions };
-        const made = await this.#made(part, inOneTask, signal);
+        const made = await this.#made(part, own, signal);
         isSound &&= made.isSound;
         return made.plan;
       },
@@ -312,14 +313,6 @@ export class SqlPlanner {
       this.#options.onFault(error);
       return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: false };
     }
-  }
-
-  #planSettings(settings: QuerySettings): PlanInput['settings'] {
-    const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes } =
-      settings;
-    const partitions =
-      shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, this.#options.slots()));
-    return { partitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes };
   }
 
   async #measured<T>(

@@ -1,6 +1,7 @@
 /** The settings of one query, under their public names. */
 import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
 import { PARTITIONS_MAX, SORT_THRESHOLD_BYTES } from '../plan/index.ts';
+import type { PlanSettings } from '../plan/index.ts';
 
 export interface QuerySettings {
   /** Null: by the number of fragments the cluster can run at the same time. */
@@ -84,6 +85,14 @@ export function readSettings(value: unknown): QuerySettings {
     settings[name] = number;
   }
   return { ...defaultQuerySettings, ...settings };
+}
+
+/** Those that decide between plans; `slots` are the fragments that the cluster can run at the same time. */
+export function planSettings(settings: QuerySettings, slots: number): PlanSettings {
+  const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes } =
+    settings;
+  const partitions = shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, slots));
+  return { partitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes };
 }
 
 function refuse(at: string, what: string, known?: string): never {

@@ -97,7 +97,7 @@ export function sampleNonDeterminism(expressions: readonly Expression[]): string
  * A value whose bytes are in the order of the rows, with NULLs and directions: DuckDB sorts by the same. The empty text at
  * the end makes it a BLOB, whatever the types; a short key would be an integer.
  */
-export function sortKey(order: readonly OrderBy[]): Expression {
+function sortKey(order: readonly OrderBy[]): Expression {
   const args = order.flatMap(({ expression, descending, nullsFirst }) => [
     expression,
     text(`${descending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`),
