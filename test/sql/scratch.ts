@@ -11,6 +11,8 @@ import { SCALE } from './trial.ts';
 export interface Scratch {
   readonly tables: TestTables;
   readonly oracle: Oracle;
+  /** For further files. */
+  readonly folder: string;
 }
 
 /** Filled before the first test. */
@@ -32,6 +34,9 @@ export function scratch(): Scratch {
   return {
     get tables(): TestTables {
       return there(made.tables);
+    },
+    get folder(): string {
+      return there(made.folder);
     },
     get oracle(): Oracle {
       return there(made.oracle);
