@@ -4,6 +4,7 @@ import type { JobService, WorkerService, Reader } from '../../src/scheduler/cont
 import type {
   ControlPlaneOptions,
   LeaderChannelOptions,
+  RpcService,
   RpcServer,
   RpcServerOptions,
 } from '../../src/edge/grpc/index.ts';
@@ -33,11 +34,16 @@ export interface WireNodeOptions
   readonly workers?: Partial<WorkerService> | (() => WorkerService);
   readonly jobs?: Partial<JobService>;
   readonly reader?: Partial<Reader>;
+  /** False for a server of an earlier version, which knows no streams of calls. */
+  readonly hasStreams?: boolean;
+  /** Each gRPC call by the name of its method, when it arrives. */
+  readonly onCall?: (method: string) => void;
 }
 
 /** Stops with the test. */
 export async function wireNode(options: WireNodeOptions = {}): Promise<RpcServer> {
   const { workers: given = {}, jobs = {}, reader = {}, ...rest } = options;
+  const { hasStreams = true, onCall = () => {} } = options;
   const workers = typeof given === 'function' ? given : () => only<WorkerService>(given);
   const server = await startRpcServer({
     host: '127.0.0.1',
@@ -54,10 +60,32 @@ export async function wireNode(options: WireNodeOptions = {}): Promise<RpcServer
       }),
       heartbeatService({ workers }),
       shuffleService(),
-    ],
+    ].map((service) => changed(service, hasStreams, onCall)),
   });
   onTestFinished(() => server.stop(0));
   return server;
+}
+
+function changed(
+  service: RpcService,
+  hasStreams: boolean,
+  onCall: (method: string) => void,
+): RpcService {
+  const isKept = ([name]: readonly [string, unknown]): boolean => hasStreams || name !== 'work';
+  return {
+    definition: Object.fromEntries(Object.entries(service.definition).filter(isKept)),
+    handlers: (life) => {
+      const watched = Object.entries(service.handlers(life)).map(([name, handle]) => {
+        const handler = handle as (...given: unknown[]) => void;
+        const seen = (...given: unknown[]): void => {
+          onCall(name);
+          handler(...given);
+        };
+        return [name, seen] as const;
+      });
+      return Object.fromEntries(watched.filter(isKept));
+    },
+  };
 }
 
 /** What a call is refused with; to be asked before it fails, so that nobody misses it. */

@@ -13,6 +13,7 @@ export { keepAliveFor } from './limits.ts';
 export type { KeepAlive } from './limits.ts';
 export { controlPlaneService } from './server/control-plane.ts';
 export type { ControlPlaneOptions } from './server/control-plane.ts';
+export type { RpcService } from './server/handlers.ts';
 export { startRpcServer } from './server/rpc-server.ts';
 export type { RpcServer, RpcServerOptions } from './server/rpc-server.ts';
 export { shuffleService } from './server/shuffle-service.ts';

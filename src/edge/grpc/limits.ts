@@ -7,6 +7,12 @@ export const REQUEST_BYTES_MAX: number = 20 * 1024 * 1024;
 const ANSWER_BYTES_MAX: number = 512 * 1024 * 1024;
 /** Calls at the same time on one connection. */
 export const STREAMS_MAX = 1_000;
+/** Calls without an answer on one stream of a worker. */
+export const WORK_CALLS_MAX = 32;
+/** A client keeps to half of that: an answer may reach it before the server counts it as sent. */
+export const WORK_CALLS_SENT_MAX: number = WORK_CALLS_MAX / 2;
+/** What one message on such a stream may have: it holds up those behind it. */
+export const WORK_MESSAGE_BYTES_MAX: number = 1024 * 1024;
 /** The longest that a poll is parked, whatever the caller asks for. */
 export const POLL_WAIT_MS_MAX = 30_000;
 /** A watcher that takes nothing for this long is cut. */

@@ -110,6 +110,7 @@ function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServ
         ...(queries === null ? {} : { queries: queries.service, registry: queries.registry }),
         whoLeads: () => gateway.whoLeads(),
         onPoll: onWorkerHeard,
+        onHeartbeat: onWorkerRenewed,
         onConnectionLost: onWorkerLost,
         intake,
       }),

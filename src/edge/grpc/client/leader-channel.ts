@@ -12,6 +12,8 @@ import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { isHttpAddress, leaderByHttp } from './http-address.ts';
 import { LeaderRoute } from './leader-route.ts';
+import type { Sent } from './work-stream.ts';
+import { type Question, type StreamPeer, WorkStreams } from './work-streams.ts';
 
 export interface LeaderChannelOptions extends ConnectionOptions {
   /** HOST:PORT of nodes that may lead, or know the leader; the URL of their HTTP API does as well. */
@@ -55,6 +57,7 @@ export class LeaderChannel {
   readonly #options: LeaderChannelOptions;
   readonly #connections: Connections;
   readonly #connectMs: number;
+  readonly #streams = new WorkStreams();
   readonly #running: Set<Cancellable> = new Set();
   #isClosed = false;
 
@@ -117,9 +120,10 @@ export class LeaderChannel {
     const connection = await this.#connected(client, Math.min(this.#connectMs, leftMs()));
     const outcome =
       connection === 'ready'
-        ? await this.#send({ client, address }, method, request, leftMs(), signal)
+        ? await this.#send({ client, address }, method, request, leftMs, signal)
         : NOT_CONNECTED;
-    if (!('failure' in outcome)) return outcome;
+    if ('response' in outcome) return outcome;
+    if ('error' in outcome) return { error: outcome.error, client };
     const error = this.#errorOf(outcome.failure, address);
     // What refuses to speak gRPC may be the HTTP port of the same server.
     const isStrange = connection === 'refused' && !this.#isClosed;
@@ -189,6 +193,7 @@ export class LeaderChannel {
   close(): void {
     this.#isClosed = true;
     for (const call of [...this.#running]) call.cancel();
+    this.#streams.close();
     this.#connections.close();
   }
 
@@ -211,20 +216,31 @@ export class LeaderChannel {
     return outcome.promise;
   }
 
-  #send<Request, Response>(
+  async #send<Request, Response>(
     { client, address }: { readonly client: Client; readonly address: string },
     method: MethodDefinition<Request, Response>,
     request: Request,
-    deadlineMs: number,
+    leftMs: () => number,
     signal: AbortSignal | undefined,
-  ): Promise<{ readonly response: Response } | { readonly failure: ServiceError }> {
-    const outcome = deferred<{ response: Response } | { failure: ServiceError }>();
+  ): Promise<Sent<Response>> {
+    const peer = { client, metadata: () => this.#connections.metadata(address) };
+    const question = { method, request, deadlineMs: leftMs(), signal };
+    const asked = this.#streams.ask(peer, question);
+    const sent = asked === null ? null : await asked;
+    return sent ?? this.#sendAlone(peer, { ...question, deadlineMs: leftMs() });
+  }
+
+  #sendAlone<Request, Response>(
+    { client, metadata }: StreamPeer,
+    { method, request, deadlineMs, signal }: Question<Request, Response>,
+  ): Promise<Sent<Response>> {
+    const outcome = deferred<Sent<Response>>();
     const call = client.makeUnaryRequest(
       method.path,
       method.requestSerialize,
       method.responseDeserialize,
       request,
-      this.#connections.metadata(address),
+      metadata(),
       { deadline: Date.now() + deadlineMs },
       (failure, response) => {
         this.#running.delete(call);
@@ -255,7 +271,10 @@ export class LeaderChannel {
       this.#route.notLeader(address, hint);
     else if (code === 'unreachable') {
       this.#route.silent(address);
-      if (client !== null) this.#connections.drop(address, client);
+      if (client !== null) {
+        this.#streams.retire(client);
+        this.#connections.drop(address, client);
+      }
     } else this.#route.answered(address);
     return false;
   }

@@ -1,4 +1,5 @@
-/** Authorisation: one table, enforced by one interceptor before any handler sees the call. */
+/** Authorisation: one table, enforced by one interceptor before any handler sees the call, and each message of a stream:
+ * a token that is taken back is worth nothing from then on. */
 import { ResponderBuilder, ServerInterceptingCall, ServerListenerBuilder } from '@grpc/grpc-js';
 import type { Metadata, ServerInterceptor } from '@grpc/grpc-js';
 import { readTrace } from '../../../scheduler/core/index.ts';
@@ -50,6 +51,7 @@ export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
   [`${CONTROL_PLANE}/RegisterWorker`, 'worker'],
   [`${CONTROL_PLANE}/GetTask`, 'worker'],
   [`${CONTROL_PLANE}/ReportTaskStatus`, 'worker'],
+  [`${CONTROL_PLANE}/Work`, 'worker'],
   [`${CONTROL_PLANE}/FindUnneededOutputs`, 'worker'],
   [`${CONTROL_PLANE}/WriteTaskLogs`, 'worker'],
   [`${CONTROL_PLANE}/DeregisterWorker`, 'worker'],
@@ -85,18 +87,25 @@ export const NEEDED_ROLES: ReadonlyMap<string, NeededRole | 'open'> = new Map([
 export function accessInterceptor(access: AccessCheck): ServerInterceptor {
   return (method, call) => {
     const needed = NEEDED_ROLES.get(method.path);
+    let caller: Caller | null = null;
     const checked = async (metadata: Metadata): Promise<Metadata> => {
       if (needed === undefined) throw new Error(`${method.path} has no row`);
-      const credential = needed === 'open' ? '' : await access(callerOf(metadata, call), needed);
+      caller = callerOf(metadata, call);
+      const credential = needed === 'open' ? '' : await access(caller, needed);
       const { sslPeerCertificate } = call.getAuthContext();
       metadata.set(CREDENTIAL, `${credential} ${sslPeerCertificate?.fingerprint256 ?? ''}`);
       return metadata;
     };
-    const check = (metadata: Metadata, goOn: (metadata: Metadata) => void): void => {
-      checked(metadata).then(goOn, (thrown: unknown) => call.sendStatus(statusOf(thrown)));
-    };
-    const listener = new ServerListenerBuilder().withOnReceiveMetadata(check).build();
-    const responder = new ResponderBuilder().withStart((next) => next(listener)).build();
+    const refuse = (thrown: unknown): void => call.sendStatus(statusOf(thrown));
+    const listener = new ServerListenerBuilder().withOnReceiveMetadata((metadata, goOn) => {
+      checked(metadata).then(goOn, refuse);
+    });
+    if (method.requestStream && needed !== undefined && needed !== 'open') {
+      listener.withOnReceiveMessage((message, goOn) => {
+        if (caller !== null) access(caller, needed).then(() => goOn(message), refuse);
+      });
+    }
+    const responder = new ResponderBuilder().withStart((next) => next(listener.build())).build();
     return new ServerInterceptingCall(call, responder);
   };
 }

@@ -1,16 +1,16 @@
 /** Serves the leader's services and the node's reader over gRPC. Every node does: reads are answered by all, and a
  * node that does not lead refuses the rest with the leader's address. */
+import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress, TaskId, Trace } from '../../../scheduler/core/index.ts';
-import { type ByteBudget, type Clock, requestBytes, systemClock } from '../../../kit/index.ts';
+import { type ByteBudget, requestBytes, systemClock } from '../../../kit/index.ts';
 import { fromWireNewJob, fromWireSignal, toWireJobReply } from '../codec/change.ts';
 import { fromWireNodeFilter, toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
 import { fromWireUnneeded } from '../codec/outputs.ts';
 import { fromWireLogs, fromWireLogsQuery, toWireLogPage } from '../codec/task-logs.ts';
-import { fromWireReports, toWireReportReply } from '../codec/report.ts';
 import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/session.ts';
 import { jsonBytes, requiredText, refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
@@ -20,37 +20,29 @@ import { millraceVersion, nodesThat } from '../../../scheduler/contract/index.ts
 import type {
   JobReply,
   JobService,
-  WorkerService,
   NewJob,
   QueryService,
   Reader,
   ResultRegistry,
-  Session,
 } from '../../../scheduler/contract/index.ts';
 import { STALLED_READER_MS } from '../limits.ts';
 import { asMillraceError } from '../status.ts';
 import { traceOf } from './access.ts';
 import { type RpcService, type StreamOptions, streaming, unary } from './handlers.ts';
-import { parkedPoll } from './polling.ts';
 import { queryHandlers } from './query-handlers.ts';
 import { boundSession } from './session-binding.ts';
-import { WorkerConnections } from './worker-connections.ts';
 import { unknownJob, unknownTask, watchEvents, watchJob } from './watching.ts';
+import { workDefinition, workHandler } from './work-stream.ts';
+import { type WorkerCallsOptions, unaryCaller, workerCalls } from './worker-calls.ts';
 
-export interface ControlPlaneOptions {
-  /** These two throw `not_leader` on other nodes. */
+export interface ControlPlaneOptions extends WorkerCallsOptions {
+  /** Throws `not_leader` on other nodes. */
   readonly jobs: () => JobService;
-  readonly workers: () => WorkerService;
   readonly reader: Reader;
   /** Absent where queries are not served. */
   readonly queries?: QueryService;
   readonly registry?: ResultRegistry;
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
-  /** A worker polls. */
-  readonly onPoll?: (session: Session) => void;
-  /** A connection over which a worker has polled is closed: the worker should be checked. */
-  readonly onConnectionLost?: (session: Session) => void;
-  readonly clock?: Clock;
   /** What submissions may take in memory together, here and at other doors of the process. */
   readonly intake?: ByteBudget;
   readonly stalledReaderMs?: number;
@@ -61,8 +53,8 @@ const JOBS_PER_CALL_MAX = 10_000;
 
 export function controlPlaneService(options: ControlPlaneOptions): RpcService {
   return {
-    definition: ControlPlaneService,
-    handlers: (life): ControlPlaneServer => ({
+    definition: { ...ControlPlaneService, work: workDefinition },
+    handlers: (life): UntypedServiceImplementation => ({
       ...workerHandlers(options, life),
       ...jobHandlers(options, life),
       ...clusterHandlers(options, life),
@@ -82,25 +74,21 @@ function workerHandlers(
   | 'findUnneededOutputs'
   | 'writeTaskLogs'
   | 'deregisterWorker'
-> {
-  const { workers, whoLeads, clock = systemClock } = options;
-  const { onPoll = () => {}, onConnectionLost } = options;
-  const connections = new WorkerConnections((session) => {
-    if (!life.aborted) onConnectionLost?.(session);
-  });
-  const polling = { workers, clock, life, onPoll, connections };
+> & { readonly work: ReturnType<typeof workHandler> } {
+  const { workers, whoLeads } = options;
+  const calls = workerCalls(options, life);
   return {
+    work: workHandler(calls, life),
     registerWorker: unary(life, async (request, call) => {
       const { offer, handshake, operators, flows } = fromWireRegister(request);
       const bound = boundSession(offer, call);
       const registered = await workers().register(bound, handshake, operators, flows);
       return toWireRegistered(registered, millraceVersion(), await whoLeads());
     }),
-    getTask: unary(life, (_request, call) => parkedPoll(polling, call)),
-    reportTaskStatus: unary(life, async (request, call) => {
-      const { session, items } = fromWireReports(request);
-      return toWireReportReply(await workers().report(boundSession(session, call), items));
-    }),
+    getTask: unary(life, (request, call) => calls.getTask(request, unaryCaller(call))),
+    reportTaskStatus: unary(life, (request, call) =>
+      calls.reportTaskStatus(request, unaryCaller(call)),
+    ),
     findUnneededOutputs: unary(life, async (request, call) => {
       const { session, queries, kind } = fromWireUnneeded(request);
       const bound = boundSession(session, call);

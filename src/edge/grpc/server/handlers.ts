@@ -46,7 +46,7 @@ function checkRequest(request: unknown, life: AbortSignal): void {
   if (life.aborted) throw shuttingDown();
 }
 
-function shuttingDown(): MillraceError {
+export function shuttingDown(): MillraceError {
   return new MillraceError({ code: 'shutting_down', what: 'This node is shutting down.' });
 }
 

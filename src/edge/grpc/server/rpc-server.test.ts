@@ -22,6 +22,11 @@ import type { AccessCheck, Caller, NeededRole } from './access.ts';
 const session = { nodeId: 'n1' as NodeId, sessionId: 's1' as SessionId };
 const orders = { abort: [], drain: false, slowDownMs: 0 };
 const nobodyLeads = { whoLeads: () => null };
+/** How the calls of a worker reach a server of this version, and one of an earlier version. */
+const ways = [
+  ['on a stream', true],
+  ['by itself', false],
+] as const;
 
 /** Bytes as they are, in and out. */
 async function raw(address: string, path: string, bytes: Uint8Array): Promise<Buffer> {
@@ -83,55 +88,63 @@ test('a message beyond the limit is refused, one of the largest document is not'
   await expect(flood).rejects.toMatchObject({ code: 8 });
 });
 
-test('a poll is parked no longer than it asks for, or than its caller waits', async () => {
-  const { address } = await wireNode({
-    workers: {
-      poll: (_request, signal) => {
-        const answer = deferred<{ assignments: []; orders: typeof orders }>();
-        const reply = (): void => answer.resolve({ assignments: [], orders });
-        signal.addEventListener('abort', reply);
-        if (signal.aborted) reply();
-        return answer.promise;
+test.each(ways)(
+  'a poll %s is parked no longer than it asks for, or than its caller waits',
+  async (_way, hasStreams) => {
+    const { address } = await wireNode({
+      hasStreams,
+      workers: {
+        poll: (_request, signal) => {
+          const answer = deferred<{ assignments: []; orders: typeof orders }>();
+          const reply = (): void => answer.resolve({ assignments: [], orders });
+          signal.addEventListener('abort', reply);
+          if (signal.aborted) reply();
+          return answer.promise;
+        },
       },
-    },
-  });
-  const request = {
-    workerId: 'n',
-    sessionId: 's',
-    capacity: 1,
-    pollNo: 1n,
-    held: [],
-    refills: false,
-  };
-  const channel = channelTo(address);
-  const ask = (waitMs: number, deadlineMs: number): Promise<unknown> =>
-    channel.unary(ControlPlaneService.getTask, { ...request, waitMs }, { deadlineMs });
-  // Nothing but the waiting ends these polls: each would hang the test.
-  await expect(ask(0, 25_000)).resolves.toMatchObject({ tasks: [] });
-  await expect(ask(20, 25_000)).resolves.toMatchObject({ tasks: [] });
-  await expect(ask(2 ** 32 - 1, 1_000)).resolves.toMatchObject({ tasks: [] });
-});
+    });
+    const request = {
+      workerId: 'n',
+      sessionId: 's',
+      capacity: 1,
+      pollNo: 1n,
+      held: [],
+      refills: false,
+    };
+    const channel = channelTo(address);
+    const ask = (waitMs: number, deadlineMs: number): Promise<unknown> =>
+      channel.unary(ControlPlaneService.getTask, { ...request, waitMs }, { deadlineMs });
+    // Nothing but the waiting ends these polls: each would hang the test.
+    await expect(ask(0, 25_000)).resolves.toMatchObject({ tasks: [] });
+    await expect(ask(20, 25_000)).resolves.toMatchObject({ tasks: [] });
+    await expect(ask(2 ** 32 - 1, 1_000)).resolves.toMatchObject({ tasks: [] });
+  },
+);
 
-test('a server that stops answers who is parked, and refuses the rest', async () => {
-  const parked = deferred();
-  const server = await wireNode({
-    workers: {
-      poll: (_request, signal) => {
-        const answer = deferred<{ assignments: []; orders: typeof orders }>();
-        signal.addEventListener('abort', () => answer.resolve({ assignments: [], orders }));
-        parked.resolve();
-        return answer.promise;
+test.each(ways)(
+  'a server that stops answers a poll %s, and refuses the rest',
+  async (_way, hasStreams) => {
+    const parked = deferred();
+    const server = await wireNode({
+      hasStreams,
+      workers: {
+        poll: (_request, signal) => {
+          const answer = deferred<{ assignments: []; orders: typeof orders }>();
+          signal.addEventListener('abort', () => answer.resolve({ assignments: [], orders }));
+          parked.resolve();
+          return answer.promise;
+        },
       },
-    },
-  });
-  const worker = workerChannel({ channel: channelTo(server.address) });
-  const poll = { ...session, pollNo: 1, capacity: 1, held: [] };
-  const asked = worker.poll(poll, new AbortController().signal);
-  await parked.promise;
-  await server.stop();
-  expect(await asked).toEqual({ assignments: [], orders });
-  await server.stop();
-});
+    });
+    const worker = workerChannel({ channel: channelTo(server.address) });
+    const poll = { ...session, pollNo: 1, capacity: 1, held: [] };
+    const asked = worker.poll(poll, new AbortController().signal);
+    await parked.promise;
+    await server.stop();
+    expect(await asked).toEqual({ assignments: [], orders });
+    await server.stop();
+  },
+);
 
 test('a call that does not end holds a stop up only so long', async () => {
   const begun = deferred();
@@ -297,70 +310,78 @@ test('all calls of one connection are known to be of the same one', async () => 
   expect(connections[2]).not.toBe(connections[0]);
 });
 
-test('a session belongs to the credential that opened it', async () => {
-  const known = new Set<SessionId>();
-  const speak = ({ sessionId }: { readonly sessionId: SessionId }) => {
-    if (!known.has(sessionId)) throw new MillraceError({ code: 'unknown_session', what: 'Who?' });
-  };
-  const { address } = await wireNode({
-    access: async ({ authorization }) => authorization ?? '',
-    ...nobodyLeads,
-    workers: {
-      register: async (offer) => {
-        known.add(offer.sessionId);
-        return { sessionTtlMs: 1, heartbeatMs: 1, sessionName: offer.sessionId };
+test.each(ways)(
+  'a session belongs to the credential that opened it, calling %s',
+  async (_way, hasStreams) => {
+    const known = new Set<SessionId>();
+    const speak = ({ sessionId }: { readonly sessionId: SessionId }) => {
+      if (!known.has(sessionId)) throw new MillraceError({ code: 'unknown_session', what: 'Who?' });
+    };
+    const { address } = await wireNode({
+      access: async ({ authorization }) => authorization ?? '',
+      ...nobodyLeads,
+      hasStreams,
+      workers: {
+        register: async (offer) => {
+          known.add(offer.sessionId);
+          return { sessionTtlMs: 1, heartbeatMs: 1, sessionName: offer.sessionId };
+        },
+        heartbeat: async (beat) => (speak(beat), orders),
+        poll: async (request) => (speak(request), { assignments: [], orders }),
+        report: async (given) => (speak(given), { verdicts: [], orders }),
+        leave: async (given) => speak(given),
       },
-      heartbeat: async (beat) => (speak(beat), orders),
-      poll: async (request) => (speak(request), { assignments: [], orders }),
-      report: async (given) => (speak(given), { verdicts: [], orders }),
-      leave: async (given) => speak(given),
-    },
-  });
-  const as = (token: string) =>
-    workerChannel({ channel: channelTo(address, { token: () => token }) });
-  const offer = {
-    id: session.nodeId,
-    sessionId: session.sessionId,
-    slots: 1,
-    prefetch: 0,
-    executors: [],
-    capabilities: {},
-    address: null,
-    version: '1',
-  };
-  const registered = await as('one').register(offer, { protocol: 1, millrace: '1', duckdb: null });
-  // What others see of it does not let them speak for it.
-  expect(registered.sessionName).toMatch(/^[0-9a-f]{32}$/);
-  const calls = (token: string, sessionId: SessionId): readonly (() => Promise<unknown>)[] => {
-    const named = { ...session, sessionId };
-    const worker = as(token);
-    return [
-      () => worker.heartbeat({ ...named, held: [], seenPoll: 0, executors: [] }),
-      () =>
-        worker.poll(
-          { ...named, pollNo: 1, capacity: 1, held: [], waits: false },
-          new AbortController().signal,
-        ),
-      () =>
-        channelTo(address, { token: () => token }).unary(
-          ControlPlaneService.reportTaskStatus,
-          { workerId: named.nodeId, sessionId, reports: [] },
-          { deadlineMs: 5_000 },
-        ),
-      () => worker.leave(named),
-    ];
-  };
-  for (const call of calls('one', session.sessionId)) await call();
-  for (const [token, id] of [
-    ['another', session.sessionId],
-    ['one', registered.sessionName],
-    ['another', registered.sessionName],
-  ] as const) {
-    for (const call of calls(token, id as SessionId)) {
-      await expect(call()).rejects.toMatchObject({ code: 'unknown_session' });
+    });
+    const as = (token: string) =>
+      workerChannel({ channel: channelTo(address, { token: () => token }) });
+    const offer = {
+      id: session.nodeId,
+      sessionId: session.sessionId,
+      slots: 1,
+      prefetch: 0,
+      executors: [],
+      capabilities: {},
+      address: null,
+      version: '1',
+    };
+    const registered = await as('one').register(offer, {
+      protocol: 1,
+      millrace: '1',
+      duckdb: null,
+    });
+    // What others see of it does not let them speak for it.
+    expect(registered.sessionName).toMatch(/^[0-9a-f]{32}$/);
+    const calls = (token: string, sessionId: SessionId): readonly (() => Promise<unknown>)[] => {
+      const named = { ...session, sessionId };
+      const worker = as(token);
+      return [
+        () => worker.heartbeat({ ...named, held: [], seenPoll: 0, executors: [] }),
+        () =>
+          worker.poll(
+            { ...named, pollNo: 1, capacity: 1, held: [], waits: false },
+            new AbortController().signal,
+          ),
+        () =>
+          channelTo(address, { token: () => token }).unary(
+            ControlPlaneService.reportTaskStatus,
+            { workerId: named.nodeId, sessionId, reports: [] },
+            { deadlineMs: 5_000 },
+          ),
+        () => worker.leave(named),
+      ];
+    };
+    for (const call of calls('one', session.sessionId)) await call();
+    for (const [token, id] of [
+      ['another', session.sessionId],
+      ['one', registered.sessionName],
+      ['another', registered.sessionName],
+    ] as const) {
+      for (const call of calls(token, id as SessionId)) {
+        await expect(call()).rejects.toMatchObject({ code: 'unknown_session' });
+      }
     }
-  }
-});
+  },
+);
 
 test('a key that does not fit its certificate stops the start', async () => {
   await expect(wireNode({ tls: { cert: 'no', key: 'no' } })).rejects.toMatchObject({

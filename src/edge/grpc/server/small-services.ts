@@ -1,30 +1,22 @@
 /** The services with a call or two. */
-import { fromWireBeat, toWireBeatAnswer } from '../codec/session.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
 import type { HeartbeatServiceServer } from '../gen/millrace/v1/heartbeat.ts';
 import { WorkerServiceService } from '../gen/millrace/v1/worker.ts';
 import type { WorkerServiceServer } from '../gen/millrace/v1/worker.ts';
-import type { Session, WorkerService } from '../../../scheduler/contract/index.ts';
 import { type RpcService, unary } from './handlers.ts';
-import { boundSession } from './session-binding.ts';
+import { type WorkerCallsOptions, unaryCaller, workerCalls } from './worker-calls.ts';
 
-export interface HeartbeatOptions {
-  readonly workers: () => WorkerService;
-  /** A worker has renewed its session. */
-  readonly onHeartbeat?: (session: Session) => void;
-}
-
-export function heartbeatService({ workers, onHeartbeat }: HeartbeatOptions): RpcService {
+export function heartbeatService(
+  options: Pick<WorkerCallsOptions, 'workers' | 'onHeartbeat'>,
+): RpcService {
   return {
     definition: HeartbeatServiceService,
-    handlers: (life): HeartbeatServiceServer => ({
-      heartbeat: unary(life, async (request, call) => {
-        const beat = boundSession(fromWireBeat(request), call);
-        const orders = await workers().heartbeat(beat);
-        onHeartbeat?.({ nodeId: beat.nodeId, sessionId: beat.sessionId });
-        return toWireBeatAnswer(orders);
-      }),
-    }),
+    handlers(life): HeartbeatServiceServer {
+      const calls = workerCalls(options, life);
+      return {
+        heartbeat: unary(life, (request, call) => calls.heartbeat(request, unaryCaller(call))),
+      };
+    },
   };
 }
 

@@ -6,9 +6,11 @@ import {
   type CallOptions,
   type ChannelCredentials,
   Client,
+  type ClientDuplexStream,
   type ClientOptions,
   type ClientReadableStream,
   type ClientUnaryCall,
+  type handleBidiStreamingCall,
   type handleServerStreamingCall,
   type handleUnaryCall,
   makeGenericClientConstructor,
@@ -70,6 +72,7 @@ import {
   WriteTaskLogsRequest,
   WriteTaskLogsResponse,
 } from "./task.ts";
+import { WorkRequest, WorkResponse } from "./work.ts";
 
 export const protobufPackage = "millrace.v1";
 
@@ -116,6 +119,19 @@ export const ControlPlaneService = {
     responseSerialize: (value: ReportTaskStatusResponse): Buffer =>
       Buffer.from(ReportTaskStatusResponse.encode(value).finish()),
     responseDeserialize: (value: Buffer): ReportTaskStatusResponse => ReportTaskStatusResponse.decode(value),
+  },
+  /**
+   * GetTask, ReportTaskStatus and Heartbeat of one session as messages on one stream, which costs less than a call for each.
+   * At most 32 of them may be without an answer.
+   */
+  work: {
+    path: "/millrace.v1.ControlPlane/Work" as const,
+    requestStream: true as const,
+    responseStream: true as const,
+    requestSerialize: (value: WorkRequest): Buffer => Buffer.from(WorkRequest.encode(value).finish()),
+    requestDeserialize: (value: Buffer): WorkRequest => WorkRequest.decode(value),
+    responseSerialize: (value: WorkResponse): Buffer => Buffer.from(WorkResponse.encode(value).finish()),
+    responseDeserialize: (value: Buffer): WorkResponse => WorkResponse.decode(value),
   },
   /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs: {
@@ -342,6 +358,11 @@ export interface ControlPlaneServer extends UntypedServiceImplementation {
   getTask: handleUnaryCall<GetTaskRequest, GetTaskResponse>;
   /** Any number of reports for any number of tasks, in order. Answered when all are durable. */
   reportTaskStatus: handleUnaryCall<ReportTaskStatusRequest, ReportTaskStatusResponse>;
+  /**
+   * GetTask, ReportTaskStatus and Heartbeat of one session as messages on one stream, which costs less than a call for each.
+   * At most 32 of them may be without an answer.
+   */
+  work: handleBidiStreamingCall<WorkRequest, WorkResponse>;
   /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs: handleUnaryCall<FindUnneededOutputsRequest, FindUnneededOutputsResponse>;
   /** What tasks have printed. Answered when it is stored; at most 1,000 lines a call. */
@@ -428,6 +449,13 @@ export interface ControlPlaneClient extends Client {
     options: Partial<CallOptions>,
     callback: (error: ServiceError | null, response: ReportTaskStatusResponse) => void,
   ): ClientUnaryCall;
+  /**
+   * GetTask, ReportTaskStatus and Heartbeat of one session as messages on one stream, which costs less than a call for each.
+   * At most 32 of them may be without an answer.
+   */
+  work(): ClientDuplexStream<WorkRequest, WorkResponse>;
+  work(options: Partial<CallOptions>): ClientDuplexStream<WorkRequest, WorkResponse>;
+  work(metadata: Metadata, options?: Partial<CallOptions>): ClientDuplexStream<WorkRequest, WorkResponse>;
   /** Which of the outputs that a worker retains are not needed any more. */
   findUnneededOutputs(
     request: FindUnneededOutputsRequest,

@@ -1,0 +1,193 @@
+/**
+ * The calls of one session as messages on one stream. Each is answered by its number, in any order, with what its own
+ * method would answer: a stream saves the cost of a call for each, and changes nothing else. Whoever breaks the rules
+ * of the stream loses it; a call that is refused does not end it.
+ */
+import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
+import { MillraceError } from '../../../scheduler/core/index.ts';
+import { refuse } from '../codec/values.ts';
+import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
+import { WorkRequest, WorkResponse } from '../gen/millrace/v1/work.ts';
+import { WORK_CALLS_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
+import type { Session } from '../../../scheduler/contract/index.ts';
+import { asMillraceError, errorToDetail, statusOf } from '../status.ts';
+import { shuttingDown } from './handlers.ts';
+import { cutOff } from './http2-call.ts';
+import { boundSession } from './session-binding.ts';
+import type { WorkerCaller, WorkerCalls } from './worker-calls.ts';
+
+type Outcome = NonNullable<WorkResponse['outcome']>;
+type Call = Exclude<NonNullable<WorkRequest['call']>, { readonly $case: 'cancel' }>;
+
+const asTheyAre = (bytes: Buffer): Buffer => bytes;
+
+/** The bytes are read here: what is wrong with them ends the stream with a reason. */
+export const workDefinition = {
+  ...ControlPlaneService.work,
+  requestDeserialize: asTheyAre,
+  responseSerialize: asTheyAre,
+};
+
+export function workHandler(
+  calls: WorkerCalls,
+  life: AbortSignal,
+): handleBidiStreamingCall<Buffer, Buffer> {
+  return (call) => new WorkStream(call, calls, life).serve();
+}
+
+/** A call without an answer. */
+interface OpenCall {
+  cancel: () => void;
+}
+
+class WorkStream {
+  readonly #call: ServerDuplexStream<Buffer, Buffer>;
+  readonly #calls: WorkerCalls;
+  readonly #life: AbortSignal;
+  /** Until the answer has left: what a caller does not read counts, too. */
+  readonly #open: Map<number, OpenCall> = new Map();
+  #session: { readonly shown: Session; readonly bound: Session } | null = null;
+  #hasEnded = false;
+  #isOver = false;
+
+  constructor(call: ServerDuplexStream<Buffer, Buffer>, calls: WorkerCalls, life: AbortSignal) {
+    this.#call = call;
+    this.#calls = calls;
+    this.#life = life;
+  }
+
+  serve(): void {
+    this.#call.on('data', (bytes: Buffer) => this.#receive(bytes));
+    this.#call.once('end', () => {
+      this.#hasEnded = true;
+      this.#endIfIdle();
+    });
+    this.#call.once('cancelled', () => this.#over());
+    this.#life.addEventListener('abort', this.#endIfIdle, { once: true });
+    this.#endIfIdle();
+  }
+
+  #receive(bytes: Buffer): void {
+    if (this.#isOver) return;
+    try {
+      const { callNo, timeoutMs, call } = decoded(bytes);
+      if (call === undefined) refuse('call', 'It is missing, or this server does not know it.');
+      const open = this.#open.get(callNo);
+      if (call.$case === 'cancel') return open?.cancel();
+      if (open !== undefined) refuse('call_no', `Call ${callNo} has no answer yet.`);
+      if (this.#open.size >= WORK_CALLS_MAX) throw tooMany();
+      this.#begin(callNo, call, timeoutMs === 0 ? Infinity : timeoutMs);
+    } catch (thrown) {
+      this.#breakOff(thrown);
+    }
+  }
+
+  #begin(callNo: number, call: Call, leftMs: number): void {
+    const open: OpenCall = { cancel: () => {} };
+    this.#open.set(callNo, open);
+    this.#answer(call, this.#callerOf(open, leftMs))
+      .then((outcome) => encoded(callNo, outcome))
+      .catch((thrown: unknown) => encoded(callNo, errorOf(thrown)))
+      .then((bytes) => this.#send(callNo, bytes))
+      .catch((thrown: unknown) => this.#breakOff(thrown));
+  }
+
+  async #answer(call: Call, caller: WorkerCaller): Promise<Outcome> {
+    if (this.#life.aborted) throw shuttingDown();
+    const calls = this.#calls;
+    switch (call.$case) {
+      case 'getTask':
+        return { $case: 'getTask', value: await calls.getTask(call.value, caller) };
+      case 'reportTaskStatus': {
+        const value = await calls.reportTaskStatus(call.value, caller);
+        return { $case: 'reportTaskStatus', value };
+      }
+      case 'heartbeat':
+        return { $case: 'heartbeat', value: await calls.heartbeat(call.value, caller) };
+    }
+  }
+
+  #callerOf(open: OpenCall, leftMs: number): WorkerCaller {
+    return {
+      bind: (session) => this.#bind(session),
+      carrier: this.#call,
+      leftMs: () => leftMs,
+      onCancelled(listener) {
+        open.cancel = listener;
+        return () => (open.cancel = () => {});
+      },
+    };
+  }
+
+  /** The credential was checked with this message, and is that of all others. */
+  #bind<T extends Session>(session: T): T {
+    const { nodeId, sessionId } = session;
+    this.#session ??= { shown: { nodeId, sessionId }, bound: boundSession(session, this.#call) };
+    const { shown, bound } = this.#session;
+    if (shown.sessionId !== sessionId || shown.nodeId !== nodeId) {
+      refuse('session_id', 'This stream belongs to another session. Open one for each session.');
+    }
+    return bound.sessionId === sessionId ? session : { ...session, sessionId: bound.sessionId };
+  }
+
+  #send(callNo: number, bytes: Buffer): void {
+    if (this.#isOver) return;
+    this.#call.write(bytes, () => {
+      this.#open.delete(callNo);
+      this.#endIfIdle();
+    });
+  }
+
+  readonly #endIfIdle = (): void => {
+    if (this.#isOver || this.#open.size > 0) return;
+    // All that was asked here is answered: to the other side it looks like a connection that is gone.
+    if (this.#life.aborted || this.#hasEnded) this.#call.end();
+  };
+
+  /** With a reason, if the other side reads. */
+  #breakOff(thrown: unknown): void {
+    if (this.#isOver) return;
+    this.#over();
+    if (this.#call.writableLength > 0) cutOff(this.#call);
+    else this.#call.emit('error', statusOf(thrown));
+  }
+
+  #over(): void {
+    this.#isOver = true;
+    this.#life.removeEventListener('abort', this.#endIfIdle);
+    for (const { cancel } of this.#open.values()) cancel();
+    this.#open.clear();
+  }
+}
+
+function decoded(bytes: Buffer): WorkRequest {
+  if (bytes.length > WORK_MESSAGE_BYTES_MAX) {
+    throw new MillraceError({
+      code: 'too_large',
+      what: `A message of ${bytes.length} bytes exceeds the limit of a stream, ${WORK_MESSAGE_BYTES_MAX} bytes.`,
+      todo: 'Send it by the method of its own.',
+    });
+  }
+  try {
+    return WorkRequest.decode(bytes);
+  } catch {
+    return refuse('call', 'The message does not match the type of the method.');
+  }
+}
+
+function encoded(callNo: number, outcome: Outcome): Buffer {
+  const { buffer, byteOffset, byteLength } = WorkResponse.encode({ callNo, outcome }).finish();
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+function errorOf(thrown: unknown): Outcome {
+  return { $case: 'error', value: errorToDetail(asMillraceError(thrown)) };
+}
+
+function tooMany(): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `More than ${WORK_CALLS_MAX} calls on one stream have no answer.`,
+    todo: 'Wait for answers before sending more.',
+  });
+}

@@ -1,0 +1,87 @@
+/** What workers ask of the leader all the time, however it comes: as calls of their own, or many on one stream. */
+import type { ServerUnaryCall } from '@grpc/grpc-js';
+import { type Clock, systemClock } from '../../../kit/index.ts';
+import { fromWireBeat, toWireBeatAnswer } from '../codec/session.ts';
+import { fromWireReports, toWireReportReply } from '../codec/report.ts';
+import type { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
+import type {
+  GetTaskRequest,
+  GetTaskResponse,
+  ReportTaskStatusRequest,
+  ReportTaskStatusResponse,
+} from '../gen/millrace/v1/task.ts';
+import type { Session, WorkerService } from '../../../scheduler/contract/index.ts';
+import { parkedPoll } from './polling.ts';
+import { boundSession } from './session-binding.ts';
+import { WorkerConnections } from './worker-connections.ts';
+
+/** Who waits for the answer. */
+export interface WorkerCaller {
+  /** The session under the name that the leader knows it by. */
+  bind<T extends Session>(session: T): T;
+  /** The gRPC call that brought the request: its connection is watched. */
+  readonly carrier: object;
+  /** How long the caller waits at most. */
+  leftMs(): number;
+  /** Listens for the moment when the caller waits no longer; returns how to stop that. */
+  onCancelled(listener: () => void): () => void;
+}
+
+export interface WorkerCallsOptions {
+  /** Throws `not_leader` on other nodes. */
+  readonly workers: () => WorkerService;
+  /** A worker polls. */
+  readonly onPoll?: (session: Session) => void;
+  /** A worker has renewed its session. */
+  readonly onHeartbeat?: (session: Session) => void;
+  /** A connection over which a worker has polled is closed: the worker should be checked. */
+  readonly onConnectionLost?: (session: Session) => void;
+  readonly clock?: Clock;
+}
+
+export interface WorkerCalls {
+  getTask(request: GetTaskRequest, caller: WorkerCaller): Promise<GetTaskResponse>;
+  reportTaskStatus(
+    request: ReportTaskStatusRequest,
+    caller: WorkerCaller,
+  ): Promise<ReportTaskStatusResponse>;
+  heartbeat(request: HeartbeatRequest, caller: WorkerCaller): Promise<HeartbeatResponse>;
+}
+
+/** `life` aborts when the server stops. */
+export function workerCalls(options: WorkerCallsOptions, life: AbortSignal): WorkerCalls {
+  const { workers, clock = systemClock } = options;
+  const { onPoll = () => {}, onHeartbeat = () => {}, onConnectionLost } = options;
+  const connections = new WorkerConnections((session) => {
+    if (!life.aborted) onConnectionLost?.(session);
+  });
+  const polling = { workers, clock, life, onPoll, connections };
+  return {
+    getTask: (request, caller) => parkedPoll(polling, request, caller),
+    async reportTaskStatus(request, caller) {
+      const { session, items } = fromWireReports(request);
+      return toWireReportReply(await workers().report(caller.bind(session), items));
+    },
+    async heartbeat(request, caller) {
+      const beat = caller.bind(fromWireBeat(request));
+      const orders = await workers().heartbeat(beat);
+      onHeartbeat({ nodeId: beat.nodeId, sessionId: beat.sessionId });
+      return toWireBeatAnswer(orders);
+    },
+  };
+}
+
+/** The caller of a method of its own. */
+export function unaryCaller<Request, Response>(
+  call: ServerUnaryCall<Request, Response>,
+): WorkerCaller {
+  return {
+    bind: (session) => boundSession(session, call),
+    carrier: call,
+    leftMs: () => Number(call.getDeadline()) - Date.now(),
+    onCancelled(listener) {
+      call.once('cancelled', listener);
+      return () => call.off('cancelled', listener);
+    },
+  };
+}
