@@ -1,6 +1,6 @@
 /** The main thread's side of the heartbeat thread: one thread for all sessions of the process. */
 import type { Worker as Thread } from 'node:worker_threads';
-import { deferred, startThread } from '../../kit/index.ts';
+import { type Deferred, deferred, startThread } from '../../kit/index.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
 import type { Connector, FromThread, ToThread } from './thread-messages.ts';
 
@@ -9,7 +9,7 @@ const CLOSE_MS = 10_000;
 
 export class HeartbeatThread {
   readonly #thread: Thread;
-  readonly #exited = deferred<void>();
+  readonly #exited: Deferred<void> = deferred();
   readonly #tells: Map<number, Parameters<StartHeartbeat>[1]> = new Map();
   #sessions = 0;
   #isClosed = false;

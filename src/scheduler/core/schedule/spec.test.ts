@@ -77,7 +77,12 @@ describe('a schedule', () => {
     ['without timing', { document }, '/timing', 'missing'],
     ['with two timings', { timing, cron: '0 2 * * *', document }, '/cron', 'already'],
     ['with two kinds beside each other', { cron: '* * * * *', at: 5, document }, '/at', 'no field'],
-    ['with a wrong zone beside the others', { cron: '* * * * *', zone: 'X', document }, '/zone', ''],
+    [
+      'with a wrong zone beside the others',
+      { cron: '* * * * *', zone: 'X', document },
+      '/zone',
+      '',
+    ],
     ['with a zone alone', { zone: 'UTC', document }, undefined, 'required'],
     ['without a document', { timing }, '/document', 'missing'],
     ['with an unknown field', { timing, document, catchUp: true }, '/catchUp', 'no field'],

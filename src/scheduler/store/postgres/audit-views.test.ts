@@ -24,7 +24,8 @@ async function open() {
   return { store, sql, leader: await TestLeader.of(store, 0) };
 }
 
-const milliseconds = (at: unknown): number => (at as Date).getTime();
+/** An event as the view shows it. */
+type Shown = Readonly<Record<string, string | number | null>>;
 
 test('every state of jobs and tasks has its word', async () => {
   const { sql, leader } = await open();
@@ -103,21 +104,10 @@ test('the log is the one that the store reads, kind by kind', async () => {
   });
   await leader.commit({ events: [{ kind: 'queued', jobNo: jobNo(5), taskNo: taskNo(0) }] });
   const views = await store.events(0, 0, 1000);
-  const rows = await sql`select * from millrace.events order by seq`;
-  expect(
-    rows.map(({ seq, at, event, job, task, node, fence, run, attempt, detail }) => ({
-      seq: Number(seq),
-      at: milliseconds(at),
-      event,
-      job,
-      task,
-      node,
-      run,
-      attempt,
-      fence: fence === null ? null : Number(fence),
-      detail,
-    })),
-  ).toEqual(
+  const rows = await sql<Shown[]>`
+    select seq::integer, extract(epoch from at) * 1000 as at, event, job, task, node, run, attempt, fence::integer, detail
+      from millrace.events order by seq`;
+  expect(rows.map((row) => ({ ...row, at: Number(row['at']) }))).toEqual(
     views.map(({ seq, at, kind, jobId, taskId, nodeId: node, run, attempt, fence, detail }) => ({
       seq,
       at,
