@@ -36,6 +36,7 @@ const settings = (partitions: number, broadcastThresholdBytes: number): PlanSett
   partitions,
   broadcastThresholdBytes,
   singleFragmentBytes: 0,
+  sortThresholdBytes: broadcastThresholdBytes,
 });
 
 const runWith =
