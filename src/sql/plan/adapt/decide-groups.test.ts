@@ -117,6 +117,21 @@ describe('a decision', () => {
     expect(empty.parts).toEqual([part, part, part, part]);
   });
 
+  test('answers for an idle task with as many partitions as its stage writes', () => {
+    const output = { kind: 'range', by: 'c0', partitions: 4 } as const;
+    const sorted: QueryPlan = {
+      ...PLAN,
+      stages: PLAN.stages.map((stage) => (stage.id === 2 ? { ...stage, output } : stage)),
+    };
+    const outputsOf = (plan: QueryPlan): readonly unknown[] => {
+      const job = queryJob(plan, EXAMPLE_TABLES, defaultSettings);
+      const texts = job.document.tasks.slice(18).map(({ input }) => input ?? '');
+      return texts.map((text) => (JSON.parse(text) as { readonly outputs: number }).outputs);
+    };
+    expect(outputsOf(PLAN)).toEqual([4, 1]);
+    expect(outputsOf(sorted)).toEqual([4, 1]);
+  });
+
   test('gives a task all its partitions of every producer, and one without any nothing', () => {
     const { result } = decided([10, 10, 10, 10], 8);
     const all = readsOf(0, result);
