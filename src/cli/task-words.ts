@@ -30,11 +30,12 @@ export function taskLines(task: TaskDetail): string[] {
 }
 
 function attemptLine(each: AttemptShape): string {
-  const { attempt, run, node, started, finished, outcome, error } = each;
+  const { attempt, run, node, started, finished, outcome, error, speculative } = each;
   const times = `${started ?? '?'} to ${finished ?? 'now'}`;
   const how =
     error === null ? (outcome ?? 'running') : `${outcome}: ${error.code}: ${error.message}`;
-  const where = `attempt ${attempt} of run ${run} on ${node ?? '?'}`;
+  const which = speculative ? 'second attempt beside' : 'attempt';
+  const where = `${which} ${attempt} of run ${run} on ${node ?? '?'}`;
   return `  ${where}, ${times}, ${shortened(how, WIDTH)}`;
 }
 

@@ -30,9 +30,13 @@ export interface HandlerOptions {
 export function executorOf(name: string, options: HandlerOptions): Executor {
   return {
     name,
-    ...(name === 'part' ? { quietMs: 250, isBulk: true } : {}),
+    ...(name === 'part' ? { quietMs: 250, isBulk: true, discard: discardIn(options.place) } : {}),
     run: (input, context) => new Handler(name, context, options).run(input),
   };
+}
+
+function discardIn({ own }: FragmentPlace): NonNullable<Executor['discard']> {
+  return ({ jobId, taskId, fence }) => own.discard({ query: jobId, task: taskId, fence });
 }
 
 /** One attempt. */

@@ -145,6 +145,12 @@ export class Journal {
     });
   }
 
+  /** The fence of the attempt that the task has succeeded with; null if it has not. */
+  completedBy(jobNo: number, taskNo: number): number | null {
+    const row = this.row(jobNo, taskNo);
+    return row?.state === 'succeeded' ? row.fence : null;
+  }
+
   row(jobNo: number, taskNo: number): TaskRow | null {
     return this.#rows.get(`${jobNo}/${taskNo}`) ?? null;
   }

@@ -139,6 +139,7 @@ function drawSettings(random: Random): Settings {
     quarantineMs: random.whole(5_000, 30_000),
     maxLosses: 20,
     ...drawAdmission(random.fork('admission')),
+    ...drawStragglers(random.fork('stragglers')),
   });
 }
 
@@ -150,6 +151,17 @@ function drawAdmission(
     maxQueries: random.whole(1, 8),
     queryMemoryBytes: random.chance(0.5) ? random.whole(20, 200) : 0,
     resultTtlMs: random.whole(1_000, 60_000),
+  };
+}
+
+/** Fragments take anything between a moment and seconds, so many of them are stragglers to so strict an eye. */
+function drawStragglers(
+  random: Random,
+): Pick<Settings, 'stragglerFactor' | 'stragglerMinMs' | 'stragglersPerQuery'> {
+  return {
+    stragglerFactor: random.chance(0.8) ? random.whole(1, 3) : 0,
+    stragglerMinMs: random.whole(50, 1_500),
+    stragglersPerQuery: random.whole(1, 8),
   };
 }
 

@@ -43,6 +43,10 @@ export class ProcessOutputs implements Outputs {
     return this.#byQuery.get(query)?.get(`${task}/${fence}`)?.content === content;
   }
 
+  discard({ query, task, fence }: OutputName): void {
+    this.#byQuery.get(query)?.delete(`${task}/${fence}`);
+  }
+
   queries(kind?: OutputKind): readonly JobId[] {
     return [...this.#byQuery].flatMap(([query, outputs]) =>
       kind === undefined || [...outputs.values()].some((each) => each.kind === kind) ? [query] : [],

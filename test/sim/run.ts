@@ -30,6 +30,8 @@ export interface Outcome {
   readonly virtualMs: number;
   readonly jobs: number;
   readonly leases: number;
+  /** Of these, second ones of stragglers. */
+  readonly duplicates: number;
   readonly terms: number;
   readonly rewinds: number;
 }
@@ -72,6 +74,7 @@ export async function simulate(seed: number, options: RunOptions = {}): Promise<
     virtualMs: world.nowMs,
     jobs: evidence.tables.jobs.size,
     leases: evidence.replay.leases.length,
+    duplicates: evidence.replay.leases.filter(({ isDuplicate }) => isDuplicate).length,
     terms: journal.terms.length,
     rewinds: journal.rewinds,
   };

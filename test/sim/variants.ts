@@ -17,29 +17,10 @@ import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';
 import { NO_FAULTS } from './options.ts';
 import type { RunOptions } from './run.ts';
+import { onCommit, patch } from './sabotage.ts';
+import type { Variant } from './sabotage.ts';
 import type { Sabotage } from './simulation.ts';
-
-export interface Variant {
-  readonly name: string;
-  /** The rule that must be found broken. */
-  readonly caughtBy: string;
-  readonly sabotage: Sabotage;
-  /** Where it shows soonest. */
-  readonly change?: RunOptions['change'];
-  /** The first seed to try; 1 if not given. It saves time, and nothing depends on it. */
-  readonly from?: number;
-}
-
-/** Every commit of a process goes through `change` first. */
-function onCommit(change: (batch: Batch) => Batch): Sabotage {
-  return {
-    store: (store) =>
-      intercepted(store, {
-        commit: (term: Term, ttlMs: number, batch: Batch) =>
-          store.commit(term, ttlMs, change(batch)),
-      }),
-  };
-}
+import { STRAGGLER_VARIANTS } from './straggler-variants.ts';
 
 /** A report is taken for the lease that is current, whatever lease it names. */
 const fenceIgnored: Sabotage = {
@@ -339,7 +320,8 @@ export const VARIANTS: readonly Variant[] = [
     sabotage: rewindUnnoticed,
     change: repeatedSubmits,
   },
-  { name: 'double lease', caughtBy: 'one lease', sabotage: doubleLease },
+  { name: 'double lease', caughtBy: 'two leases', sabotage: doubleLease },
+  ...STRAGGLER_VARIANTS,
   { name: 'dependencies skipped', caughtBy: 'dependencies', sabotage: dependenciesSkipped },
   { name: 'lost update', caughtBy: 'log and rows', sabotage: lostUpdate },
   { name: 'sequence repeated', caughtBy: 'refusals', sabotage: sequenceRepeated },
@@ -378,12 +360,3 @@ export const VARIANTS: readonly Variant[] = [
     change: asDrawn,
   },
 ];
-
-/** On the object itself, so that the class stays as it is. */
-function patch<T extends object, K extends keyof T & string>(
-  object: T,
-  name: K,
-  method: T[K],
-): void {
-  Object.defineProperty(object, name, { value: method });
-}

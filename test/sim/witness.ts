@@ -53,11 +53,12 @@ export interface Place {
 
 const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
   started: ['started'],
-  progress: ['progress'],
-  step: ['assigned'],
+  // Of a second attempt nothing but its start is logged.
+  progress: ['progress', 'duplicated'],
+  step: ['assigned', 'duplicated'],
   completed: ['completed'],
-  failed: ['retried', 'failed', 'dead', 'released', 'cancelled'],
-  inputLost: ['reassigned', 'failed', 'dead', 'cancelled', 'retried', 'released'],
+  failed: ['retried', 'failed', 'dead', 'released', 'cancelled', 'discarded'],
+  inputLost: ['reassigned', 'failed', 'dead', 'cancelled', 'retried', 'released', 'discarded'],
   // It may have ended in another way before the order to stop it came.
   aborted: [
     'completed',
@@ -68,12 +69,16 @@ const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
     'cancelled',
     'suspended',
     'reassigned',
+    'discarded',
   ],
   // Given back after its time was up, it counts as a failure.
-  released: ['released', 'cancelled', 'retried', 'failed', 'dead'],
+  released: ['released', 'cancelled', 'retried', 'failed', 'dead', 'discarded'],
   // What it has read is made again: then it begins again, whatever it said.
   suspended: ['suspended', 'cancelled', 'retried', 'failed', 'dead', 'released'],
 };
+
+/** How a lease is given. */
+const GIVEN: readonly string[] = ['assigned', 'duplicated'];
 
 export class Witness {
   readonly accepted: Accepted[] = [];
@@ -100,14 +105,14 @@ export class Witness {
   }
 
   assigned(worker: string, { lease }: ReadyAssignment): void {
-    const found = this.#journal.all(lease.jobNo, lease.taskNo, lease.fence, ['assigned']);
+    const found = this.#journal.all(lease.jobNo, lease.taskNo, lease.fence, GIVEN);
     if (found.some(({ nodeId }) => nodeId === worker)) return;
     const [first] = found;
     if (first === undefined) {
       this.#findings.add('replies', `${worker} was given ${named(lease)}, which is not committed`);
     } else {
       const whose = first.nodeId ?? 'nobody';
-      this.#findings.add('one lease', `${worker} was given ${named(lease)} of ${whose}`);
+      this.#findings.add('two leases', `${worker} was given ${named(lease)} of ${whose}`);
     }
   }
 
@@ -126,7 +131,7 @@ export class Witness {
     const all = this.#running.get(taskKey(running.lease)) ?? new Set<Running>();
     for (const other of all) {
       if (other.life.isOver) all.delete(other);
-      else if (other !== running && this.#counts(other)) {
+      else if (other !== running && this.#counts(other) && !this.#areBeside(running, other)) {
         const where = `${other.life.name} (fence ${other.lease.fence})`;
         const what = `${running.life.name} runs ${named(running.lease)} while ${where} does`;
         this.#findings.add('one handler', what);
@@ -138,9 +143,19 @@ export class Witness {
   #counts({ life, lease, isKnownLost }: Running): boolean {
     if (!life.isAwake || isKnownLost()) return false;
     const { jobNo, taskNo, fence, term } = lease;
-    if (this.#journal.find(jobNo, taskNo, fence, ['assigned']) === null) return false;
+    if (this.#journal.find(jobNo, taskNo, fence, GIVEN) === null) return false;
+    // Another attempt has decided, or both were stopped: the worker hears of that with its next message.
+    if (this.#journal.find(jobNo, taskNo, fence, ['discarded']) !== null) return false;
     const row = this.#journal.row(jobNo, taskNo);
     return this.#journal.rewinds === 0 || row?.fence !== fence || row.term === term;
+  }
+
+  /** A second attempt may run beside any other: a new leader that does not know of it gives out the task again. */
+  #areBeside(one: Running, other: Running): boolean {
+    return [one, other].some(
+      ({ lease: { jobNo, taskNo, fence } }) =>
+        this.#journal.all(jobNo, taskNo, fence, ['duplicated']).length > 0,
+    );
   }
 
   ends(running: Running): void {
@@ -157,6 +172,9 @@ export class Witness {
     const event = this.#journal.all(jobNo, taskNo, fence, endsOf(item)).at(-1);
     if (event === undefined) {
       const what = `${worker} got ok for ${item.kind} of ${named(item.lease)}`;
+      const rival = item.kind === 'completed' ? this.#journal.completedBy(jobNo, taskNo) : null;
+      if (rival !== null)
+        return this.#findings.add('one result', `${what}, but that of fence ${rival} is stored`);
       this.#findings.add('replies', `${what}, which is not committed`);
     } else if (item.kind === 'completed') {
       this.accepted.push({ lease: item.lease, result: item.result, event });

@@ -158,6 +158,7 @@ const OUTCOME_STATES: Readonly<Record<AttemptOutcome, string>> = {
   suspended: 'waiting',
   cancelled: 'cancelled',
   skipped: 'skipped',
+  discarded: 'cancelled',
 };
 
 function Attempts({
@@ -170,32 +171,35 @@ function Attempts({
     <section>
       <h3>{plural(attempts.length, 'attempt')}</h3>
       <ol class="attempts">
-        {attempts.map(({ run, attempt, fence, outcome, node, started, finished, error }) => {
-          const state = outcome === null ? 'running' : OUTCOME_STATES[outcome];
-          return (
-            <li key={fence}>
-              <span class={`state s-${state}`}>
-                <Glyph state={state} />
-                {outcome ?? 'running'}
-              </span>
-              <Took from={started} to={finished} />
-              <span class="muted">
-                {run > 1 && `run ${run}, `}attempt {attempt} · {node ?? 'no node'}
-                {started !== null && (
-                  <>
-                    {' '}
-                    · <ClockTime at={started} />
-                  </>
-                )}
-              </span>
-              {error !== null && (
-                <span class="attempt-note wrap">
-                  {error.code}: {error.message}
+        {attempts.map(
+          ({ run, attempt, fence, outcome, node, started, finished, error, speculative }) => {
+            const state = outcome === null ? 'running' : OUTCOME_STATES[outcome];
+            return (
+              <li key={fence}>
+                <span class={`state s-${state}`}>
+                  <Glyph state={state} />
+                  {outcome ?? 'running'}
                 </span>
-              )}
-            </li>
-          );
-        })}
+                <Took from={started} to={finished} />
+                <span class="muted">
+                  {run > 1 && `run ${run}, `}attempt {attempt}
+                  {speculative && ', second node'} · {node ?? 'no node'}
+                  {started !== null && (
+                    <>
+                      {' '}
+                      · <ClockTime at={started} />
+                    </>
+                  )}
+                </span>
+                {error !== null && (
+                  <span class="attempt-note wrap">
+                    {error.code}: {error.message}
+                  </span>
+                )}
+              </li>
+            );
+          },
+        )}
       </ol>
     </section>
   );

@@ -72,6 +72,8 @@ export interface SqlSettings {
   readonly memoryBytes?: number;
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;
+  /** A task that runs this many times as long as its siblings took is started on a second node; 0 for never. */
+  readonly stragglerFactor?: number;
 }
 
 /** A list is one in SQL, too: `where item = any(${items})`. A typed array is a list of numbers. */

@@ -142,7 +142,13 @@ export class StoreReader implements Reader {
       // Nothing that the handler did.
       const steps = all.filter(({ name }) => !name.startsWith(TRACE_STEP));
       const known = this.#lease?.(id, taskId) ?? null;
-      const attempts = await attemptsOf(this.#store, this.#shard, id, found.task);
+      const attempts = await attemptsOf(
+        this.#store,
+        this.#shard,
+        id,
+        found.task,
+        found.spec.executor,
+      );
       const charsMax = this.#resultCharsMax;
       return taskDetail(shown, { view, found, steps, known, attempts, charsMax });
     });

@@ -2,7 +2,7 @@
  * The attempts of a task, from the event log: each assignment to a node, and how it ended. They reach back as far as
  * the log is retained; the last attempt is in the task's own row.
  */
-import { isMillraceError } from '../../scheduler/core/index.ts';
+import { FRAGMENT_EXECUTOR, isMillraceError } from '../../scheduler/core/index.ts';
 import type { EventView, JobId, LogKind, TaskError, TaskRow } from '../../scheduler/core/index.ts';
 import type { AttemptOutcome, AttemptShape } from '../../scheduler/contract/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
@@ -24,6 +24,7 @@ const OUTCOMES: ReadonlyMap<LogKind, AttemptOutcome> = new Map<LogKind, AttemptO
   ['suspended', 'suspended'],
   ['cancelled', 'cancelled'],
   ['skipped', 'skipped'],
+  ['discarded', 'discarded'],
 ]);
 
 export async function attemptsOf(
@@ -31,15 +32,20 @@ export async function attemptsOf(
   shard: number,
   job: JobId,
   task: TaskRow,
+  executor: string,
 ): Promise<readonly AttemptShape[]> {
   if (task.fence === 0) return [];
   const last = lastAttempt(task);
-  // Most tasks have one attempt, and the row tells all of it.
-  if (task.fence === 1 && last !== null) return [last];
+  // Most tasks have one attempt, and the row tells all of it. Of a second attempt at a fragment only the log knows.
+  if (task.fence === 1 && last !== null && executor !== FRAGMENT_EXECUTOR) return [last];
   const byFence = new Map<number, AttemptShape>();
   for await (const event of eventsOf(store, shard, job))
     if (event.taskNo === task.taskNo) take(byFence, event);
-  if (last !== null) byFence.set(last.fence, last);
+  if (last !== null) {
+    const { speculative } = byFence.get(last.fence) ?? last;
+    byFence.set(last.fence, { ...last, speculative });
+  }
+  if (task.finishedAt !== null) forgetLeft(byFence);
   const list = [...byFence.values()].toSorted((a, b) => a.fence - b.fence);
   return list.slice(-ATTEMPTS_MAX);
 }
@@ -65,12 +71,21 @@ function asPruned(error: unknown): readonly EventView[] {
   throw error;
 }
 
+/** A new leader does not know of second attempts, so nobody has said how they ended. */
+function forgetLeft(byFence: Map<number, AttemptShape>): void {
+  for (const [fence, each] of byFence) {
+    if (each.speculative && each.finished === null)
+      byFence.set(fence, { ...each, outcome: 'discarded' });
+  }
+}
+
 function take(byFence: Map<number, AttemptShape>, event: EventView): void {
   const { kind, fence, run, attempt, nodeId, at } = event;
   if (fence === null || fence === 0 || run === null || attempt === null) return;
-  if (kind === 'assigned') {
+  if (kind === 'assigned' || kind === 'duplicated') {
     const began = { run, attempt, fence, node: nodeId, started: textOf(at), finished: null };
-    byFence.set(fence, { ...began, outcome: null, error: null });
+    const speculative = kind === 'duplicated';
+    byFence.set(fence, { ...began, outcome: null, error: null, speculative });
     return;
   }
   const known = byFence.get(fence);
@@ -99,5 +114,6 @@ function lastAttempt(row: TaskRow): AttemptShape | null {
     finished: textOrNull(row.finishedAt),
     outcome: state === 'running' ? null : state,
     error: state === 'failed' ? error : null,
+    speculative: false,
   };
 }

@@ -77,6 +77,9 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   schedulesMax: 'maximum number of schedules',
   maxQueries: 'maximum number of running queries; others wait in the admission queue',
   tasksPerQuery: 'maximum number of concurrent tasks of a query',
+  stragglerFactor: 'second attempt after this many times the median of its stage; 0 for never',
+  stragglerMinMs: 'minimum run time before a fragment gets a second attempt',
+  stragglersPerQuery: 'maximum number of second attempts of a query',
   queryMemoryBytes: 'memory that all running queries may reserve in total; 0 for no limit',
   taskLogBytesMax: 'maximum size of the log lines that are kept of a task',
   jobLogBytesMax: 'maximum size of the log lines that are kept of a job',
@@ -85,8 +88,12 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
 
 export const coreTable: Table<Settings> = Object.fromEntries(
   Object.entries(coreHelp).map(([name, help]) => {
-    const least = name === 'queryMemoryBytes' ? 0 : 1;
-    const kind = name.endsWith('Ms') ? duration(1) : /Bytes/.test(name) ? size(least) : whole(1);
+    const least = name === 'queryMemoryBytes' || name === 'stragglerFactor' ? 0 : 1;
+    const kind = name.endsWith('Ms')
+      ? duration(1)
+      : /Bytes/.test(name)
+        ? size(least)
+        : whole(least);
     return [name, { kind, help, fallback: defaultSettings[name as keyof Settings] }];
   }),
 ) as unknown as Table<Settings>;

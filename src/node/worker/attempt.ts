@@ -110,6 +110,16 @@ export class Attempt {
     });
   }
 
+  /** What the leader says to its end. If a result was not accepted, because another attempt was faster or the task was
+   * stopped, nobody will ask for what this one has left on the node. */
+  heard(end: WorkerReport, verdict: ItemVerdict): ItemVerdict {
+    if (end.kind === 'completed' && verdict === 'lost') {
+      const { jobId, taskId, executor, lease } = this.assignment;
+      this.#host.executor(executor)?.discard?.({ jobId, taskId, fence: lease.fence });
+    }
+    return verdict;
+  }
+
   /** Runs the handler until it ends or is put aside. Returns what there is to say of it, null for
    * nothing. */
   run(): Promise<WorkerReport | null> {

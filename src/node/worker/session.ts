@@ -253,7 +253,7 @@ export class WorkerSession {
   #finished(attempt: Attempt, item: WorkerReport | null): void {
     if (this.#life.signal.aborted) return;
     if (item === null) this.#forget(attempt);
-    else this.#outbox.put(item, (verdict) => this.#confirmed(attempt, verdict));
+    else this.#outbox.put(item, (said) => this.#confirmed(attempt, attempt.heard(item, said)));
     if (item === null) this.#roomChanged();
   }
 

@@ -100,7 +100,8 @@ export interface TaskDetail<Result = Json> extends TaskShape<Result> {
   readonly lease: LeaseShape | null;
 }
 
-/** `lost`: the node was lost, or the input. `returned`: it counts as no attempt, and its number is used again. */
+/** `lost`: the node was lost, or the input. `returned`: it counts as no attempt, and its number is used again.
+ * `discarded`: the task had two attempts at the same time, and the other one decided. */
 export type AttemptOutcome =
   | 'succeeded'
   | 'failed'
@@ -108,7 +109,8 @@ export type AttemptOutcome =
   | 'returned'
   | 'suspended'
   | 'cancelled'
-  | 'skipped';
+  | 'skipped'
+  | 'discarded';
 
 export interface AttemptShape {
   readonly run: number;
@@ -121,6 +123,8 @@ export interface AttemptShape {
   /** Null while it runs. */
   readonly outcome: AttemptOutcome | null;
   readonly error: TaskError | null;
+  /** It was started beside another attempt that took too long. */
+  readonly speculative: boolean;
 }
 
 export interface LeaseShape {

@@ -14,7 +14,8 @@ export type AttemptOutcome =
   | 'suspended'
   | 'returned'
   | 'lost'
-  | 'skipped';
+  | 'skipped'
+  | 'discarded';
 
 const OUTCOMES: Partial<Record<LogKind, AttemptOutcome>> = {
   completed: 'succeeded',
@@ -26,6 +27,7 @@ const OUTCOMES: Partial<Record<LogKind, AttemptOutcome>> = {
   released: 'returned',
   reassigned: 'lost',
   skipped: 'skipped',
+  discarded: 'discarded',
 };
 
 const JOB_ENDS = ['job.succeeded', 'job.failed', 'job.cancelled'] as const;
@@ -36,6 +38,7 @@ const FRAGMENT_ID = /^s(\d+)\./;
 interface Running {
   readonly executor: string;
   readonly since: Instant;
+  readonly fence: number | null;
 }
 
 interface Span {
@@ -58,11 +61,14 @@ export class LeaderMeasures {
     Object.values(OUTCOMES).map((outcome) => [outcome, 0]),
   );
   readonly #running: Map<number, Running> = new Map();
+  /** Second attempts beside these. */
+  readonly #duplicates: Map<number, Running> = new Map();
   readonly #stages: Map<JobNo, Map<string, Span>> = new Map();
 
   /** A term has begun or lost its memory: nothing is known of what runs. */
   forget(): void {
     this.#running.clear();
+    this.#duplicates.clear();
     this.#stages.clear();
   }
 
@@ -101,16 +107,24 @@ export class LeaderMeasures {
       if (queuedAt !== null) this.queueAge.observe((event.at - queuedAt) / 1_000);
       const executor = executorOf(event);
       if (executor === null) return;
-      this.#running.set(key, { executor, since: event.at });
+      this.#running.set(key, { executor, since: event.at, fence: event.fence });
       if (executor === FRAGMENT_EXECUTOR) this.#stageEvent(event);
       return;
     }
     const outcome = OUTCOMES[event.kind];
     const running = this.#running.get(key);
+    if (event.kind === 'duplicated' && running !== undefined)
+      this.#duplicates.set(key, { ...running, since: event.at, fence: event.fence });
     // A task that ends without having run, such as a blocked one of a cancelled job, is not an attempt.
     if (outcome === undefined || running === undefined) return;
-    this.#running.delete(key);
+    const duplicate = this.#duplicates.get(key);
+    this.#duplicates.delete(key);
+    // Whichever of the two has ended, the other one goes on, or ends with an event of its own.
+    const isSecond = duplicate !== undefined && duplicate.fence === event.fence;
+    if (duplicate === undefined) this.#running.delete(key);
+    else if (!isSecond) this.#running.set(key, duplicate);
     this.attempts.set(outcome, (this.attempts.get(outcome) ?? 0) + 1);
+    if (outcome === 'discarded') return;
     const startedAt = rowOf(key)?.startedAt ?? null;
     const since = startedAt === null || startedAt < running.since ? running.since : startedAt;
     this.run.observe((event.at - since) / 1_000, running.executor);

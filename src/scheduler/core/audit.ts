@@ -42,7 +42,7 @@ function auditJob(state: SchedulerState, job: Job): void {
   same(
     `${name}: leases`,
     job.assigned,
-    count((slot) => leases.has(slot)),
+    count((slot) => leases.has(slot)) + count((slot) => state.duplicates.has(slot)),
   );
   same(
     `${name}: queued`,
@@ -120,7 +120,23 @@ function auditLeases(state: SchedulerState): void {
   }
   let total = 0;
   for (const node of nodes.values()) total += node.leases.size;
-  same('leases of all nodes', total, leases.size);
+  same('leases of all nodes', total, leases.size + state.duplicates.size);
+  auditDuplicates(state);
+}
+
+/** There is a second lease only beside a first one that runs on another node, and its fence is above that one's. */
+function auditDuplicates({ tasks, nodes, leases, duplicates }: SchedulerState): void {
+  for (const [slot, lease] of duplicates) {
+    const name = `duplicate of task ${lease.job.id}/${tasks.id(slot)}`;
+    const original = leases.get(slot);
+    same(`${name}: has an original`, original !== undefined, true);
+    same(`${name}: its original runs`, original?.stopping, null);
+    same(`${name}: is on another node`, original?.node === lease.node, false);
+    same(`${name}: its node has it`, lease.node.leases.get(slot), lease);
+    same(`${name}: its node is known`, nodes.get(lease.node.id), lease.node);
+    same(`${name}: its fence is above`, lease.fence > tasks.fence.get(slot), true);
+    same(`${name}: its task is deterministic`, tasks.options(slot).output, 'deterministic');
+  }
 }
 
 function auditNode(state: SchedulerState, node: Node): void {

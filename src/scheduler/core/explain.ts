@@ -103,7 +103,9 @@ function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reas
       if (lease?.stopping === 'cancel' || lease?.stopping === 'timeout') {
         return { code: 'being_stopped', why: `node ${lease.node.id} has been asked to stop it` };
       }
-      return { code: 'running', why: `runs on node ${lease?.node.id ?? '?'}` };
+      const second = state.duplicates.get(slot);
+      const beside = second === undefined ? '' : ` and, as it takes so long, on ${second.node.id}`;
+      return { code: 'running', why: `runs on node ${lease?.node.id ?? '?'}${beside}` };
     }
     case 'ready':
       return queuedBecause(state, job, slot);

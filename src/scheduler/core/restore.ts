@@ -29,6 +29,7 @@ import { armRunTimeout } from './steps/report.ts';
 import { armSchedule } from './steps/schedule-timer.ts';
 import { dropJob, settle } from './steps/settle.ts';
 import { armDeath, armSession } from './steps/session.ts';
+import { restoreTimes } from './steps/stragglers.ts';
 import { addTask, armTotals } from './steps/submit.ts';
 import { endCall, wakeUnanswered } from './steps/wait.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
@@ -227,6 +228,9 @@ function restoreTask(context: StepContext, job: Job, row: TaskRow, unmet: number
   // Where outputs get lost, most losses are of those: they say nothing about the task itself.
   if (job.outputs === null) tasks.setExposures(slot, row.losses);
   tasks.fence.set(slot, row.fence);
+  // The next one may have been given to a duplicate, of which no row tells.
+  if (row.fence > 0 && tasks.options(slot).output === 'deterministic')
+    tasks.reserveFence(slot, row.fence + 1);
   tasks.setTerm(slot, row.term);
   tasks.setSuspended(slot, row.suspended);
   tasks.setError(slot, row.error);
@@ -288,6 +292,7 @@ function restoreOutputs(context: StepContext, job: Job, { tasks: rows }: JobImag
     if (node !== undefined && isSame) outputs.keep(slot, node);
     else gone += 1;
   }
+  restoreTimes(context, job, rows);
   // Not now: restoring changes no row.
   if (gone > 0) armOutputs(context, job, 0);
 }
@@ -328,6 +333,7 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
     startedAt: row.startedAt,
     stopping: row.stopping,
     beginsAgain: isStoppedToBegin(context, job, slot, row),
+    duplicate: 'unknown',
     ackedByPoll: null,
   };
   state.leases.set(slot, lease);

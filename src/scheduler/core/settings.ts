@@ -56,6 +56,12 @@ export interface Settings {
   readonly tasksPerQuery: number;
   /** Memory that the running queries may ask for together; 0 for no limit. */
   readonly queryMemoryBytes: number;
+  /** A fragment that runs this many times as long as half of its siblings took is started a second time; 0 for never. */
+  readonly stragglerFactor: number;
+  /** But not before it has run for this long. */
+  readonly stragglerMinMs: number;
+  /** How many fragments of one query are started a second time. */
+  readonly stragglersPerQuery: number;
   /** How long the rows of a query are kept after it has succeeded. */
   readonly resultTtlMs: number;
   /** What is kept of the lines that the attempts of one task print, and all tasks of a job together. */
@@ -98,13 +104,19 @@ export const defaultSettings: Settings = {
   maxQueries: 16,
   tasksPerQuery: 32,
   queryMemoryBytes: 0,
+  stragglerFactor: 3,
+  stragglerMinMs: 1_000,
+  stragglersPerQuery: 16,
   resultTtlMs: 3_600_000,
   taskLogBytesMax: 1024 * 1024,
   jobLogBytesMax: 64 * 1024 * 1024,
 };
 
-/** Settings for which 0 means no limit. */
-const MAY_BE_ZERO: ReadonlySet<string> = new Set(['queryMemoryBytes'] satisfies (keyof Settings)[]);
+/** Settings for which 0 means no limit, or never. */
+const MAY_BE_ZERO: ReadonlySet<string> = new Set([
+  'queryMemoryBytes',
+  'stragglerFactor',
+] satisfies (keyof Settings)[]);
 
 /** Checks each value and the relations that the lease protocol rests on; names the culprit. */
 export function checkedSettings(given: Partial<Settings> = {}): Settings {

@@ -46,7 +46,12 @@ export class SchedulerState {
   /** Live jobs that a schedule has started, by time or by hand. */
   readonly jobsBySchedule: Map<ScheduleId, Set<Job>> = new Map();
   readonly tasks: TaskTable = new TaskTable();
+  /** The lease that the task's row names. */
   readonly leases: Map<Slot, Lease> = new Map();
+  /** Second leases, of stragglers: see `steps/duplicates.ts`. No row tells of them. */
+  readonly duplicates: Map<Slot, Lease> = new Map();
+  /** Tasks that were found to take much longer than their siblings. Checked again before anything is done for them. */
+  readonly stragglers: Set<Slot> = new Set();
   readonly keys: Map<string, ExecutionKey> = new Map();
   readonly nodes: Map<NodeId, Node> = new Map();
   /** Sessions that were replaced by a newer one of the same node: they may not come back. */

@@ -50,7 +50,7 @@ export class StepContext {
       nodeId: nodeId ?? null,
       run: slot === undefined ? (job?.run ?? null) : tasks.run.get(slot),
       attempt: slot === undefined ? null : tasks.attempt.get(slot),
-      fence: slot === undefined ? null : tasks.fence.get(slot),
+      fence: slot === undefined ? null : (about.fence ?? tasks.fence.get(slot)),
       detail: detail === undefined ? null : JSON.stringify(detail),
     });
   }
@@ -101,6 +101,8 @@ interface JobReplyTo {
 
 interface LogSubject {
   readonly slot?: Slot;
+  /** Of a duplicate; otherwise the task's own. */
+  readonly fence?: number;
   readonly job?: Job;
   readonly nodeId?: NodeId;
 }

@@ -31,6 +31,7 @@ export type Timer = { readonly at: Instant } & (
       readonly sessionId: SessionId;
     }
   | { readonly type: 'outputs'; readonly jobNo: JobNo }
+  | { readonly type: 'stragglers'; readonly jobNo: JobNo; readonly stage: number }
   | { readonly type: 'admission' }
   | { readonly type: 'limit'; readonly limitId: string }
   | { readonly type: 'quarantine'; readonly nodeId: NodeId }

@@ -132,7 +132,8 @@ export class SqlPlanner {
       const planned = await this.#planned(request, within, caller);
       const { plan, tables, request: asked } = await this.#runnable(planned, within, caller);
       const { about, settings } = asked;
-      const { maxAttempts, timeoutMs, memoryBytes, targetPartitionBytes } = settings;
+      const { maxAttempts, timeoutMs, memoryBytes, targetPartitionBytes, stragglerFactor } =
+        settings;
       const isOwnPlan = asked.sql !== null;
       const own = isOwnPlan ? coalesced(plan, targetPartitionBytes) : plan;
       return queryJob(own, tables, this.#options.settings, {
@@ -140,9 +141,7 @@ export class SqlPlanner {
         maxParallel: this.#options.settings.tasksPerQuery,
         ...about,
         isOwnPlan,
-        maxAttempts,
-        timeoutMs,
-        memoryBytes,
+        ...{ maxAttempts, timeoutMs, memoryBytes, stragglerFactor },
         processors: Math.max(1, this.#options.slots()),
       });
     });

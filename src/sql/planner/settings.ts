@@ -16,6 +16,8 @@ export interface QuerySettings {
   readonly timeoutMs: number | null;
   /** Null: the cluster's setting. */
   readonly maxAttempts: number | null;
+  /** Null: the cluster's setting. 0: never. */
+  readonly stragglerFactor: number | null;
 }
 
 const MIB = 2 ** 20;
@@ -29,6 +31,7 @@ export const defaultQuerySettings: QuerySettings = {
   memoryBytes: null,
   timeoutMs: null,
   maxAttempts: null,
+  stragglerFactor: null,
 };
 
 interface Bounds {
@@ -40,6 +43,7 @@ interface Bounds {
 const MEMORY_BYTES_MIN = 16 * MIB;
 const YEAR_MS = 366 * 86_400_000;
 const ATTEMPTS_MAX = 100;
+const FACTOR_MAX = 1_000_000;
 
 function boundsOf(name: keyof QuerySettings): Bounds {
   switch (name) {
@@ -56,6 +60,8 @@ function boundsOf(name: keyof QuerySettings): Bounds {
       return { min: 1, max: YEAR_MS };
     case 'maxAttempts':
       return { min: 1, max: ATTEMPTS_MAX };
+    case 'stragglerFactor':
+      return { min: 0, max: FACTOR_MAX };
   }
 }
 

@@ -187,6 +187,17 @@ export class OutputStore {
     for (const [, { folder }] of going) await remove(folder);
   }
 
+  /** Removes the output of one attempt, if it is here. */
+  async discard(name: OutputName): Promise<void> {
+    const retained = this.#retained.get(name.query);
+    const output = retained?.get(textOf(name));
+    if (retained === undefined || output === undefined) return;
+    retained.delete(textOf(name));
+    if (retained.size === 0) this.#retained.delete(name.query);
+    this.#bytes -= bytesIn(output.index);
+    await remove(output.folder);
+  }
+
   /** Removes everything. */
   async close(): Promise<void> {
     if (this.#isClosed) return;

@@ -109,11 +109,13 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
     );
     return node;
   };
+  const discard: Executor['discard'] = ({ jobId: query, taskId: task, fence }) =>
+    store.afterwards(store.discard({ query, task, fence }));
   const executors = EXECUTORS.map((name): Executor => {
     return {
       name,
       // The `sql` executor only waits for others.
-      ...(name === 'sql.fragment' ? { quietMs: QUIET_MS, isBulk: true } : {}),
+      ...(name === 'sql.fragment' ? { quietMs: QUIET_MS, isBulk: true, discard } : {}),
       run: async (input, context) => (node ?? (await start())).executors[name].run(input, context),
     };
   });

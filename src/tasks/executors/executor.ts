@@ -22,6 +22,8 @@ export interface Executor {
   /** Its tasks take seconds, in processes of their own: they say nothing of how soon a slot is free for others. */
   readonly isBulk?: boolean;
   run(input: Json, context: TaskContext): unknown;
+  /** The attempt has returned a result, which was not accepted: what it has left on this node can be removed. */
+  discard?(attempt: Pick<TaskContext, 'jobId' | 'taskId' | 'fence'>): void;
 }
 
 /** What a module exports: `defineTask` makes such objects, and they may be written by hand. */

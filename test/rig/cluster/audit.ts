@@ -61,31 +61,34 @@ function checkSequence({ tables, findings }: StoredEvidence): void {
   if (before !== lastSeq) findings.add('log', `it ends at ${before}, lastSeq is ${lastSeq}`);
 }
 
-/** One lease at a time. */
+/** One lease at a time, or two of a straggler on different nodes. */
 function checkDoubles({ replay, findings }: StoredEvidence): void {
   for (const { jobNo, taskNo, nodeId, seq } of replay.doubles) {
     const what = `task ${jobNo}/${taskNo} was given to ${nodeId} (event ${seq})`;
-    findings.add('one lease', `${what} while another lease was open`);
+    findings.add('two leases', `${what} while others were open`);
   }
 }
 
-/** A result is accepted once a run, from the lease that was given last, and it is the one stored. */
+/** A result is accepted once a run, from the lease that was given last or its duplicate, and it is the one stored. */
 function checkWinners({ tables, replay, findings }: StoredEvidence): void {
-  const fences = new Map<string, number | null>();
+  const open = new Map<string, Set<number | null>>();
   const winners = new Map<string, EventRow>();
   for (const event of tables.events) {
     if (event.jobNo === null || event.taskNo === null) continue;
     const key = refKey(event.jobNo, event.taskNo);
-    if (event.kind === 'assigned') fences.set(key, event.fence);
+    if (event.kind === 'assigned') open.set(key, new Set([event.fence]));
+    if (event.kind === 'duplicated') open.get(key)?.add(event.fence);
+    if (event.kind === 'discarded') open.get(key)?.delete(event.fence);
     if (event.kind !== 'completed') continue;
     const run = `${key}/${event.run}`;
     if (winners.has(run)) findings.add('results', `run ${run} was completed twice`);
     winners.set(run, event);
     // Taken over from the task that had the same execution key, without a lease.
     if (event.nodeId === null) continue;
-    if (event.fence !== fences.get(key)) {
+    const fences = open.get(key);
+    if (fences?.has(event.fence) !== true) {
       const what = `run ${run} was completed under fence ${event.fence}`;
-      findings.add('results', `${what}, the lease given last is ${fences.get(key)}`);
+      findings.add('results', `${what}, open are ${[...(fences ?? [])].join(' and ')}`);
     }
   }
   for (const [run, { body }] of tables.results) {

@@ -16,7 +16,7 @@ export function echoes(count: number, more: object = {}): RawTask[] {
 /** What no document of a user can say, by task. */
 export type OwnOptions = Readonly<Record<string, OwnTask>>;
 
-interface OwnTask extends Pick<TaskOptions, 'output' | 'admission'> {
+interface OwnTask extends Pick<TaskOptions, 'output' | 'admission' | 'stragglerFactor'> {
   readonly executor?: string;
 }
 

@@ -1,10 +1,10 @@
 import type { Evidence } from './evidence.ts';
 
-/** One lease a task at a time; fences grow; leases are given by the leader of that moment only. */
+/** One lease a task, or two on different nodes; fences grow; leases are given by the leader of that moment only. */
 export function checkLeases({ replay, journal, findings }: Evidence): void {
   for (const event of replay.doubles) {
     const what = `task ${event.jobNo}/${event.taskNo} was assigned to ${event.nodeId}`;
-    findings.add('one lease', `${what} (event ${event.seq}) while another lease was open`);
+    findings.add('two leases', `${what} (event ${event.seq}) while others were open`);
   }
   const fences = new Map<string, number>();
   for (const { batch, term } of journal.commits) {

@@ -34,7 +34,7 @@ export function checkLimits(evidence: Evidence): void {
 function checkRates({ tables, replay, findings, driftMs }: Evidence): void {
   const starts = new Map<string, { readonly limit: DraftLimit; readonly leases: LoggedLease[] }>();
   for (const lease of replay.leases) {
-    if (lease.isResumed) continue;
+    if (lease.isResumed || lease.isDuplicate) continue;
     const { limits = [] } = optionsOf(tables, lease);
     for (const limit of limits) {
       if (limit.perMs === undefined) continue;

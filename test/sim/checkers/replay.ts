@@ -26,6 +26,8 @@ export interface LoggedLease {
   readonly at: Instant;
   /** It goes on after a wait. */
   readonly isResumed: boolean;
+  /** It was given beside another one of the same task. */
+  readonly isDuplicate: boolean;
   /** The sequence number of the event that ended it. */
   to: number | null;
 }
@@ -44,7 +46,10 @@ export interface LoggedTask {
   state: TaskState;
   run: number;
   fence: number;
+  /** The one that its row names. */
   lease: LoggedLease | null;
+  /** A second one, on another node. */
+  duplicate: LoggedLease | null;
   isSuspended: boolean;
 }
 
@@ -54,8 +59,10 @@ export interface Replay {
   readonly ends: readonly LoggedEnd[];
   /** Moments at which a task of a run became ready for the first time. */
   readonly readied: readonly { readonly event: EventRow; readonly states: StatesThen }[];
-  /** Leases that were given while another one of the task was open. */
+  /** Leases that were given while others of the task were open, other than one second one on another node. */
   readonly doubles: readonly EventRow[];
+  /** Successes after a success of the same run. */
+  readonly repeats: readonly EventRow[];
   /** Events that make no sense where they stand. */
   readonly oddities: readonly string[];
 }
@@ -92,6 +99,7 @@ const LETS_GO: ReadonlySet<LogKind> = new Set([
   'reassigned',
   'released',
   'suspended',
+  'discarded',
 ]);
 
 class Teller {
@@ -101,29 +109,81 @@ class Teller {
   readonly ends: LoggedEnd[] = [];
   readonly readied: { event: EventRow; states: StatesThen }[] = [];
   readonly doubles: EventRow[] = [];
+  readonly repeats: EventRow[] = [];
   readonly oddities: string[] = [];
   readonly #readyRuns: Set<string> = new Set();
 
   take(event: EventRow): void {
     if (event.jobNo === null || event.taskNo === null) return;
     const task = this.#task(event);
-    if (event.kind === 'queued') this.#readied(task, event);
-    if (LETS_GO.has(event.kind) && task.lease !== null) {
-      task.lease.to = event.seq;
-      task.lease = null;
+    if (event.kind === 'duplicated') return this.#duplicated(task, event);
+    if (event.fence !== null && event.fence === task.duplicate?.fence) {
+      if (event.kind === 'started') return;
+      this.#close(task, 'duplicate', event);
+      if (event.kind === 'discarded') return;
+      // Whatever else it does, it does in the place of the first one.
+      this.#odd(task, event, 'of its second lease');
     }
+    if (event.kind === 'queued') this.#forget(task);
+    if (event.kind === 'queued') this.#readied(task, event);
+    if (LETS_GO.has(event.kind) && task.lease !== null) this.#close(task, 'lease', event);
     if (event.kind === 'assigned') this.#assigned(task, event);
     if (event.kind !== 'queued') task.isSuspended = event.kind === 'suspended';
     task.run = event.run ?? task.run;
     task.fence = event.fence ?? task.fence;
     const state = AFTER[event.kind];
+    const isEnd = state !== undefined && ENDS.has(state);
+    if (isEnd) this.#forget(task);
+    if (LETS_GO.has(event.kind) && !isEnd && this.#promoted(task)) return;
     if (state !== undefined) this.#moved(task, state, event);
     else if (LETS_GO.has(event.kind)) task.state = 'delayed';
+  }
+
+  #odd({ key }: LoggedTask, { kind }: EventRow, how: string): void {
+    this.oddities.push(`task ${key} is ${kind} ${how}`);
+  }
+
+  #close(task: LoggedTask, which: 'lease' | 'duplicate', { seq }: EventRow): void {
+    const lease = task[which];
+    if (lease !== null) lease.to = seq;
+    task[which] = null;
+  }
+
+  /** A leader that reads its state back knows of no second leases, and so nothing in the log ends them. When the task ends
+   * or is queued again they are over, and for how long nobody can tell: limits do not count them. */
+  #forget(task: LoggedTask): void {
+    const left = task.duplicate ?? (task.lease?.isDuplicate === true ? task.lease : null);
+    if (left === null) return;
+    if (task.duplicate === null) task.lease = null;
+    task.duplicate = null;
+    this.leases.splice(this.leases.indexOf(left), 1);
+  }
+
+  /** The second lease becomes the first one when that ends and the task does not. */
+  #promoted(task: LoggedTask): boolean {
+    const { duplicate } = task;
+    if (duplicate === null) return false;
+    task.lease = duplicate;
+    task.duplicate = null;
+    task.fence = duplicate.fence;
+    task.state = 'running';
+    return true;
+  }
+
+  #duplicated(task: LoggedTask, event: EventRow): void {
+    const isBeside = task.lease !== null && task.lease.nodeId !== event.nodeId;
+    if (task.duplicate !== null || !isBeside) this.doubles.push(event);
+    task.duplicate = this.#lease(task, event);
   }
 
   /** Whether a task that let go of its lease waits for a time or for others, only its row says. */
   endBatch({ jobNo, taskNo, state }: TaskRow): void {
     const task = this.tasks.get(refKey(jobNo, taskNo));
+    // What was taken for a second lease in the place of the first was forgotten.
+    if (task?.lease?.isDuplicate === true && state !== 'running') {
+      this.#forget(task);
+      task.state = state;
+    }
     if (task?.state === 'delayed' && state === 'blocked') task.state = 'blocked';
     // Its job is to start later.
     if (task?.state === 'blocked' && state === 'delayed') task.state = 'delayed';
@@ -144,6 +204,7 @@ class Teller {
       run: 1,
       fence: 0,
       lease: null,
+      duplicate: null,
       isSuspended: false,
     };
     this.tasks.set(key, task);
@@ -162,13 +223,17 @@ class Teller {
   }
 
   #assigned(task: LoggedTask, event: EventRow): void {
-    if (task.lease !== null) this.doubles.push(event);
+    if (task.lease !== null || task.duplicate !== null) this.doubles.push(event);
     if ((event.fence ?? 0) <= task.fence) {
       this.oddities.push(`task ${task.key} got fence ${event.fence} after ${task.fence}`);
     }
     if (task.state !== 'ready')
       this.oddities.push(`task ${task.key} was assigned while ${task.state}`);
-    task.lease = {
+    task.lease = this.#lease(task, event);
+  }
+
+  #lease(task: LoggedTask, event: EventRow): LoggedLease {
+    const lease: LoggedLease = {
       key: task.key,
       jobNo: task.jobNo,
       taskNo: task.taskNo,
@@ -178,13 +243,16 @@ class Teller {
       from: event.seq,
       at: event.at,
       isResumed: task.isSuspended,
+      isDuplicate: event.kind === 'duplicated',
       to: null,
     };
-    this.leases.push(task.lease);
+    this.leases.push(lease);
+    return lease;
   }
 
   #moved(task: LoggedTask, state: TaskState, event: EventRow): void {
     const isNewRun = event.kind === 'created' || event.kind === 'recomputed';
+    if (task.state === 'succeeded' && event.kind === 'completed') this.repeats.push(event);
     if (ENDS.has(task.state) && !isNewRun) {
       this.oddities.push(`task ${task.key} is ${event.kind} after it was ${task.state}`);
     }
@@ -199,6 +267,6 @@ export function replay(commits: readonly CommittedBatch[]): Replay {
     for (const event of batch.events) teller.take(event);
     for (const row of batch.taskUpdates) teller.endBatch(row);
   }
-  const { tasks, leases, ends, readied, doubles, oddities } = teller;
-  return { tasks, leases, ends, readied, doubles, oddities };
+  const { tasks, leases, ends, readied, doubles, repeats, oddities } = teller;
+  return { tasks, leases, ends, readied, doubles, repeats, oddities };
 }

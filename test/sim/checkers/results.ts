@@ -1,8 +1,13 @@
 import type { JobNo } from '../../../src/scheduler/core/index.ts';
 import type { Evidence } from './evidence.ts';
 
-/** At most one accepted result an attempt, what is stored is what was accepted, and it is the job's own. */
+/** At most one accepted result a run, whatever attempts there were, what is stored is what was accepted, and it is the
+ * job's own. */
 export function checkResults({ tables, journal, witness, replay, findings }: Evidence): void {
+  for (const { jobNo, taskNo, run, fence, seq } of replay.repeats) {
+    const what = `run ${jobNo}/${taskNo}/${run} succeeded again with fence ${fence}`;
+    findings.add('one result', `${what} (event ${seq})`);
+  }
   const accepted = new Map<string, string | null>();
   for (const { lease, result, event } of witness.accepted) {
     // What a rewind has taken away is not there, and need not be.

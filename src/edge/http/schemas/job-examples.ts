@@ -59,4 +59,5 @@ export const ATTEMPT_EXAMPLE: JsonObject = {
   finished: null,
   outcome: null,
   error: null,
+  speculative: false,
 };

@@ -11,6 +11,7 @@ import {
 import {
   anything,
   described,
+  flag,
   listOf,
   moment,
   oneOf,
@@ -78,6 +79,7 @@ const OUTCOMES: Readonly<Record<AttemptOutcome, true>> = {
   suspended: true,
   cancelled: true,
   skipped: true,
+  discarded: true,
 };
 
 const asOf = ref('AsOf');
@@ -188,10 +190,14 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       started: orNull(moment),
       finished: orNull(moment),
       outcome: described(
-        'Null while it runs. `lost`: its node or its input was lost. `returned`: it counts as no attempt.',
+        'Null while it runs. `lost`: its node or its input was lost. `returned`: it counts as no attempt. `discarded`: another attempt at the same time decided.',
         orNull(oneOf(Object.keys(OUTCOMES))),
       ),
       error: orNull(ref('TaskError')),
+      speculative: described(
+        'It was started on a second node because the first one took too long.',
+        flag,
+      ),
     },
     { example: ATTEMPT_EXAMPLE },
   ),

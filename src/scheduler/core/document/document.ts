@@ -60,6 +60,8 @@ export interface TaskOptions {
    * allowed in the documents of users.
    */
   readonly output?: 'deterministic' | 'non-deterministic';
+  /** In place of the setting of this name; 0 for never. Not allowed in the documents of users. */
+  readonly stragglerFactor?: number;
   /** The task is done when the job is admitted, and reserves this until the job has ended. Its result comes with
    * the job. Not allowed in the documents of users. */
   readonly admission?: Admission;

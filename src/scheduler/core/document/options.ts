@@ -24,11 +24,12 @@ const ADDED = 'added';
 /** Options of the tasks of queries. Not part of the document grammar, so that no user can ask for them. */
 const OUTPUT = 'output';
 const ADMISSION = 'admission';
+const STRAGGLERS = 'stragglerFactor';
 /** What stored rows say for `output`, since before it had these names. */
 const STORED_OUTPUT = { deterministic: 'stable', 'non-deterministic': 'unstable' } as const;
 const STORED = {
   fields: OPTIONS,
-  names: new Set([...Object.keys(OPTIONS), ADDED, OUTPUT, ADMISSION]),
+  names: new Set([...Object.keys(OPTIONS), ADDED, OUTPUT, ADMISSION, STRAGGLERS]),
 };
 
 /** Names a limit among all of both kinds: a rate and a limit on tasks at the same time may have the same key. */
@@ -161,6 +162,7 @@ export function encodeOptions(
     ...(options.limits.length === 0 ? {} : { limits: options.limits.map(storedLimit) }),
     ...(isAdded ? { [ADDED]: true } : {}),
     ...(options.output === undefined ? {} : { [OUTPUT]: STORED_OUTPUT[options.output] }),
+    ...(options.stragglerFactor === undefined ? {} : { [STRAGGLERS]: options.stragglerFactor }),
     ...(options.admission === undefined
       ? {}
       : { [ADMISSION]: { memoryBytes: options.admission.memoryBytes } }),
@@ -208,13 +210,15 @@ export function decodeOptions(text: string | null, settings: Settings): TaskOpti
 function withOwn(options: TaskOptions, fields: Fields): TaskOptions {
   const stored = fields.choice(OUTPUT, Object.values(STORED_OUTPUT));
   const admission = fields.inner(ADMISSION, ASKED);
-  if (stored === undefined && admission === undefined) return options;
+  const factor = fields.whole(STRAGGLERS, { min: 0, max: Number.MAX_SAFE_INTEGER });
+  if (stored === undefined && admission === undefined && factor === null) return options;
   const asked = admission === undefined ? undefined : readAdmission(admission);
   return {
     ...options,
     ...(stored === undefined
       ? {}
       : { output: stored === STORED_OUTPUT.deterministic ? 'deterministic' : 'non-deterministic' }),
+    ...(factor === null ? {} : { stragglerFactor: factor }),
     ...(asked === undefined ? {} : { admission: asked }),
   };
 }

@@ -1,6 +1,7 @@
 import type { Node } from '../node/node.ts';
 import type { Slot } from '../task/table.ts';
 import type { Job } from './job.ts';
+import { StageTimes } from './stage-times.ts';
 
 /**
  * Where the outputs of a job are: which session retains the output of each succeeded task. An output is lost with
@@ -13,6 +14,9 @@ export class JobOutputs {
   readonly #keepers: Map<Slot, Node | null> = new Map();
   /** Those that know of the job, also if all that they kept of it is being made again. */
   readonly #nodes: Set<Node> = new Set();
+  readonly #stages: Map<number, StageTimes> = new Map();
+  /** How many of its tasks were started a second time. */
+  duplicates = 0;
 
   constructor(job: Job) {
     this.#job = job;
@@ -22,6 +26,17 @@ export class JobOutputs {
     this.#keepers.set(slot, node);
     this.#nodes.add(node);
     node.outputJobs.add(this.#job);
+  }
+
+  /** A task of this stage that may be started a second time. */
+  addToStage(no: number, slot: Slot): void {
+    const stage = this.#stages.get(no) ?? new StageTimes();
+    this.#stages.set(no, stage);
+    stage.slots.push(slot);
+  }
+
+  stage(no: number): StageTimes | null {
+    return this.#stages.get(no) ?? null;
   }
 
   /** Null when it is gone, or was never made here. */

@@ -39,6 +39,8 @@ export const LOG_KINDS = [
   'held',
   'history.rewound',
   'job.signal_unfit',
+  'duplicated',
+  'discarded',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

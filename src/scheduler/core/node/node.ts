@@ -36,7 +36,7 @@ export interface Poll {
   /** Leases that the worker never received, sent again with this answer. */
   readonly again: Lease[];
   /** Leases that it holds no longer: aborted with this answer. */
-  readonly lost: readonly LeaseName[];
+  readonly lost: LeaseName[];
   /** New leases for this answer. */
   readonly fresh: Lease[];
 }

@@ -6,12 +6,13 @@ import { keyInScope } from '../job/execution-key.ts';
 import { scheduledTime } from '../schedule/occurrence.ts';
 import { leaseName } from '../task/lease.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
-import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { giveBack } from './attempt.ts';
 import { memberRefs } from './batch.ts';
+import { isCurrent, startDuplicate } from './duplicates.ts';
 import { startLease } from './lifecycle.ts';
 import { heldLeases, liveNode, ordersFor } from './session.ts';
+import { placesForStragglers } from './stragglers.ts';
 
 export function poll(context: StepContext, event: PollEvent): void {
   const node = liveNode(context, event);
@@ -30,7 +31,7 @@ export function poll(context: StepContext, event: PollEvent): void {
   }
   const wants = event.capacity - again.length;
   const { ask, pollNo: no, refills = false } = event;
-  node.poll = { ask, no, wants, refills, again, fresh: [], lost: held.lost };
+  node.poll = { ask, no, wants, refills, again, fresh: [], lost: [...held.lost] };
   const orders = ordersFor(node, held.lost);
   if (again.length > 0 || orders.abort.length > 0 || orders.drain) state.answerable.add(node);
   state.matching.updateWaiting(node);
@@ -59,11 +60,14 @@ export function assign(context: StepContext): void {
     for (const node of group.waiting) {
       const slot = queue.take(group, node);
       if (slot === null && !group.mayHaveWork) break;
-      if (slot !== null) give(context, node, slot);
+      if (slot !== null) give(context, node, startLease(context, node, slot));
     }
   }
   serveLastResorts(context);
   clearNodes(context);
+  for (const { node, original } of placesForStragglers(context)) {
+    give(context, node, startDuplicate(context, node, original));
+  }
   for (const node of answerable) {
     if (node.poll !== null) answer(context, node, node.poll);
   }
@@ -78,7 +82,7 @@ function serveLastResorts(context: StepContext): void {
     const slot = queue.takeWhere(node.meets, (requirement) =>
       matching.isLastResort(node, requirement),
     );
-    if (slot !== null) give(context, node, slot);
+    if (slot !== null) give(context, node, startLease(context, node, slot));
   }
 }
 
@@ -99,9 +103,8 @@ function clearNodes(context: StepContext): void {
 }
 
 /** One task at a time and then to the back: work is spread, not heaped on the first poll. */
-function give(context: StepContext, node: Node, slot: Slot): void {
+function give(context: StepContext, node: Node, lease: Lease): void {
   const { matching, answerable } = context.state;
-  const lease = startLease(context, node, slot);
   const parked = node.poll as Poll;
   parked.fresh.push(lease);
   parked.wants -= 1;
@@ -112,8 +115,8 @@ function give(context: StepContext, node: Node, slot: Slot): void {
 function answer(context: StepContext, node: Node, parked: Poll): void {
   node.poll = null;
   context.state.matching.updateWaiting(node);
-  const current = [...parked.again, ...parked.fresh].filter(
-    (lease) => context.state.leases.get(lease.slot) === lease,
+  const current = [...parked.again, ...parked.fresh].filter((lease) =>
+    isCurrent(context.state, lease),
   );
   context.effects.reply(parked.ask, {
     type: 'assignments',

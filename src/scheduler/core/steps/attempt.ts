@@ -8,6 +8,7 @@ import { operatorExecutor } from '../node/operator.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
+import { continueDuplicate, endDuplicate, isDuplicate } from './duplicates.ts';
 import { delay, endLease, finish, makeReady } from './lifecycle.ts';
 import { lossesInCompany } from './retry-placement.ts';
 import { blame } from './quarantine.ts';
@@ -22,6 +23,7 @@ export function failAttempt(
 ): void {
   const { tasks } = context.state;
   const { slot, node } = lease;
+  if (isDuplicate(context.state, lease)) return endDuplicate(context, lease, { ...error });
   if (cancelled(context, lease)) return;
   tasks.failures.set(slot, tasks.failures.get(slot) + 1);
   if (failure === 'retryable') blame(context, lease);
@@ -35,8 +37,9 @@ export function failAttempt(
     return finish(context, slot, 'failed', { error: { code: 'dead', message } });
   }
   context.log('retried', { slot, nodeId: node.id }, { ...error });
-  endLease(context, lease);
   tasks.setError(slot, error);
+  if (continueDuplicate(context, lease)) return;
+  endLease(context, lease);
   const waitMs = retryAfterMs ?? backoffMs(context.state, slot, failures);
   delay(context, slot, later(context.now, waitMs));
 }
@@ -64,6 +67,7 @@ export function loseAttempt(context: StepContext, lease: Lease, loss: Loss): voi
   const { tasks } = context.state;
   const { slot, node } = lease;
   const { why } = loss;
+  if (isDuplicate(context.state, lease)) return endDuplicate(context, lease, { why });
   if (cancelled(context, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
   if (loss.culprit === 'nobody') return giveBack(context, lease);
@@ -83,6 +87,7 @@ export function loseAttempt(context: StepContext, lease: Lease, loss: Loss): voi
     return finish(context, slot, 'failed', { error: { code: 'dead', message } });
   }
   context.log('reassigned', { slot, nodeId: node.id }, { why });
+  if (continueDuplicate(context, lease)) return;
   endLease(context, lease);
   // The first loss is most likely the node's bad luck, the next ones may be the task's doing.
   const times = Math.max(losses, exposures);
@@ -118,11 +123,15 @@ export function strike(
  * stop, for then it has. */
 export function giveBack(context: StepContext, lease: Lease, error: TaskError | null = null): void {
   const { slot, node } = lease;
+  if (isDuplicate(context.state, lease)) {
+    return endDuplicate(context, lease, error === null ? { why: 'returned' } : { ...error });
+  }
   if (cancelled(context, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
   context.log('released', { slot, nodeId: node.id }, error === null ? undefined : { ...error });
-  endLease(context, lease);
   if (error !== null) context.state.tasks.setError(slot, error);
+  if (continueDuplicate(context, lease)) return;
+  endLease(context, lease);
   makeReady(context, slot);
 }
 

@@ -15,9 +15,11 @@ import type { SchedulerState } from '../state.ts';
 import type { StepContext } from '../step-context.ts';
 import { dropWaits } from './awaited.ts';
 import { membersOf } from './batch.ts';
+import { dropDuplicate, freePlace } from './duplicates.ts';
 import { restrictPlacement } from './retry-placement.ts';
 import { claimKey, settleKey } from './keys.ts';
 import { keepStarts } from './rates.ts';
+import { noteTime } from './stragglers.ts';
 
 /** Until all jobs are loaded it is not known which ones are in a batch. */
 const LOADING_MS = 100;
@@ -161,7 +163,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   const job = tasks.job(slot);
   const resumed = tasks.suspended(slot) !== null;
   tasks.move(slot, 'running');
-  tasks.fence.set(slot, tasks.fence.get(slot) + 1);
+  tasks.fence.set(slot, tasks.nextFence(slot));
   tasks.setTerm(slot, state.term);
   tasks.attempt.set(slot, tasks.failures.get(slot) + tasks.losses.get(slot) + 1);
   const lease: Lease = {
@@ -177,9 +179,11 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
     startedAt: null,
     stopping: null,
     beginsAgain: false,
+    duplicate: 'none',
     ackedByPoll: null,
   };
-  invariant(!state.leases.has(slot), 'a task has one lease at most');
+  invariant(!state.leases.has(slot), 'a task that is given out has no lease');
+  invariant(!state.duplicates.has(slot), 'a task that is given out has no duplicate');
   invariant(
     state.nodes.get(node.id) === node && node.takesWork,
     'work goes to a live session only',
@@ -205,18 +209,14 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   return lease;
 }
 
-/** The lease has ended, whatever comes next. */
+/** The lease has ended, whatever comes next; its duplicate, if it has one, with it. */
 export function endLease(context: StepContext, lease: Lease): void {
   const { state } = context;
-  const { slot, node } = lease;
+  const { slot } = lease;
   invariant(state.leases.get(slot) === lease, 'a lease ends once');
-  invariant(node.leases.get(slot) === lease, 'the node of a lease knows of it');
+  dropDuplicate(context, slot, 'the first attempt has ended');
   state.leases.delete(slot);
-  node.leases.delete(slot);
-  state.queue.released(slot);
-  state.matching.held(node, state.tasks.requirement(slot), -1);
-  // A freed place may let a parked poll of that node take more.
-  state.matching.updateWaiting(node);
+  freePlace(context, lease);
 }
 
 export interface Ending {
@@ -245,6 +245,7 @@ export function finish(
     tasks.job(slot).outputs?.keep(slot, lease.node);
   }
   tasks.move(slot, to);
+  if (lease !== undefined && to === 'succeeded') noteTime(context, lease);
   tasks.setSuspended(slot, null);
   dropWaits(context, slot);
   tasks.setError(slot, ending.error ?? null);

@@ -14,6 +14,7 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { TIMED_OUT, backoffMs, cancelled, failAttempt } from './attempt.ts';
+import { endDuplicate, isDuplicate } from './duplicates.ts';
 import { delay, endLease, finish, isDecision, makeReady, waitAgain } from './lifecycle.ts';
 import { newRun } from './new-run.ts';
 import { settle } from './settle.ts';
@@ -45,6 +46,8 @@ export function inputLost(
 ): void {
   const { tasks } = context.state;
   const { slot, job, node } = lease;
+  // The original reads the same, and will say so if it is true.
+  if (isDuplicate(context.state, lease)) return endDuplicate(context, lease, { ...error });
   for (const each of lost) loseNamed(context, lease, each);
   // It still holds its lease, so it counts as one that needs them, and the job cannot end meanwhile.
   const isPutOff = !remake(context, job);

@@ -12,6 +12,7 @@ import { refill } from './assign.ts';
 import { exonerate } from './quarantine.ts';
 import { forgetFailures } from './retry-placement.ts';
 import { TIMED_OUT, cancelled, failAttempt, giveBack, strike } from './attempt.ts';
+import { endDuplicate, isDuplicate, preferDuplicate } from './duplicates.ts';
 import { endLease, finish, makeReady } from './lifecycle.ts';
 import { findLease, liveNode, ordersFor } from './session.ts';
 import { adoptChildren, childrenFault } from './children.ts';
@@ -26,7 +27,9 @@ export function report(context: StepContext, event: Report): void {
   const verdicts = event.items.map((item) => {
     const lease = findLease(context.state, item.lease);
     if (lease === null || lease.node !== node) return judgeStale(context, item);
-    const verdict = apply(context, lease, item);
+    const verdict = isDuplicate(context.state, lease)
+      ? applyToDuplicate(context, lease, item)
+      : apply(context, lease, item);
     // Before the next item looks, and before the orders are read: an end may stop the whole job.
     settle(context);
     return verdict;
@@ -104,6 +107,41 @@ function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
       accept(context, item.lease, lease);
       suspend(context, lease, item.until);
       return 'ok';
+    default:
+      return assertNever(item);
+  }
+}
+
+/** A success decides for it. In any other way it ends without a trace in the task. */
+function applyToDuplicate(context: StepContext, lease: Lease, item: ReportItem): Verdict {
+  const { slot, fence, node } = lease;
+  switch (item.kind) {
+    case 'started':
+    case 'progress':
+      // The progress that is shown is that of the original.
+      if (lease.startedAt === null) context.log('started', { slot, nodeId: node.id, fence });
+      lease.startedAt ??= context.now;
+      return 'ok';
+    case 'completed':
+      preferDuplicate(context, lease);
+      return complete(context, lease, item.result);
+    case 'failed':
+      if (item.failure === 'missing') strike(context, lease, item.error, item.missing);
+      else failAttempt(context, lease, item.error, item.failure);
+      return 'ok';
+    case 'inputLost':
+      inputLost(context, lease, item.lost, item.error);
+      return 'ok';
+    case 'aborted':
+    case 'released':
+      giveBack(context, lease);
+      return 'ok';
+    case 'step':
+    case 'skipped':
+    case 'suspended':
+      // Only the original may change what is stored of the task.
+      endDuplicate(context, lease, { why: `a second attempt may not report ${item.kind}` });
+      return 'lost';
     default:
       return assertNever(item);
   }

@@ -175,9 +175,11 @@ export function findLease(state: SchedulerState, name: LeaseName): Lease | null 
   const job = state.jobs.get(name.jobNo);
   if (job === undefined || job.id !== name.jobId) return null;
   const slot = job.slot(name.taskNo);
-  const lease = slot === null ? undefined : state.leases.get(slot);
-  if (lease === undefined || lease.fence !== name.fence || lease.term !== name.term) return null;
-  return lease;
+  if (slot === null) return null;
+  for (const lease of [state.leases.get(slot), state.duplicates.get(slot)]) {
+    if (lease?.fence === name.fence && lease.term === name.term) return lease;
+  }
+  return null;
 }
 
 export function ordersFor(node: Node, lost: readonly LeaseName[] = []): Orders {

@@ -4,6 +4,7 @@ import type { TaskError } from '../rows.ts';
 import { isTerminal } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { StepContext } from '../step-context.ts';
+import { dropDuplicate } from './duplicates.ts';
 import { finish } from './lifecycle.ts';
 
 /**
@@ -43,6 +44,7 @@ export function orderAgain(context: StepContext, lease: Lease): void {
 }
 
 function order(context: StepContext, lease: Lease, why: 'cancel' | 'timeout'): void {
+  dropDuplicate(context, lease.slot, 'the first attempt is being stopped');
   lease.stopping = why;
   context.writeTask(lease.slot);
   if (lease.node.poll !== null) context.state.answerable.add(lease.node);

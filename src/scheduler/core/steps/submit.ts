@@ -5,6 +5,7 @@ import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
 import type { Reject, Seed, Submit } from '../event.ts';
+import { fragmentNo } from '../fragment.ts';
 import { later, jobNo, taskNo } from '../ids.ts';
 import type { Instant, JobId, ScheduleId, TaskNo } from '../ids.ts';
 import { Edges, encodeDependencies } from '../job/edges.ts';
@@ -175,7 +176,13 @@ export function addTask(
         ? null
         : nameKey(state, task.executor, task.idempotencyKey, keyInStore),
   });
-  if (task.options.output !== undefined) job.outputs ??= new JobOutputs(job);
+  if (task.options.output !== undefined) {
+    job.outputs ??= new JobOutputs(job);
+    const stage = fragmentNo(task.id)?.stage;
+    // What may come out differently has one attempt at a time.
+    if (stage !== undefined && task.options.output === 'deterministic')
+      job.outputs.addToStage(stage, slot);
+  }
   state.tasks.unmet.set(slot, task.dependsOn.length);
   job.slots.push(slot);
   return slot;

@@ -18,6 +18,7 @@ import { limitDue } from './rates.ts';
 import { scheduleDue } from './schedules.ts';
 import { nodeDeadDue, nodeForgetDue, sessionDue } from './session.ts';
 import { settle } from './settle.ts';
+import { stragglersDue, timedStage } from './stragglers.ts';
 import { orderAbort, stopJob } from './stop.ts';
 import { wake } from './wait.ts';
 
@@ -50,6 +51,8 @@ function fits(state: SchedulerState, timer: Timer): boolean {
       return state.jobs.get(timer.jobNo)?.run === timer.run;
     case 'outputs':
       return state.jobs.has(timer.jobNo);
+    case 'stragglers':
+      return timedStage(state.jobs.get(timer.jobNo), timer.stage, timer.at) !== null;
     case 'admission':
       return state.admissions.isWaited;
     case 'limit':
@@ -90,6 +93,10 @@ function ring(context: StepContext, timer: Timer): void {
     }
     case 'outputs':
       return void remake(context, state.jobs.get(timer.jobNo) as Job);
+    case 'stragglers': {
+      const stage = timedStage(state.jobs.get(timer.jobNo), timer.stage, timer.at);
+      return stage === null ? undefined : stragglersDue(context, stage);
+    }
     case 'admission':
       // Whoever waits is looked at when the step is settled.
       return;

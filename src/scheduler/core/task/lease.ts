@@ -16,7 +16,8 @@ export interface LeaseName {
 /**
  * A session's right to run one attempt of one task. It exists exactly while the task is `running`,
  * from assignment to the accepted end, the loss of the session, or its return. Limits count
- * leases, so they hold for what may really be running.
+ * leases, so they hold for what may really be running. A task has one lease, which its row names; a straggler may
+ * have a second one on another node, which is in memory only: see `steps/duplicates.ts`.
  */
 export interface Lease {
   readonly slot: Slot;
@@ -35,6 +36,9 @@ export interface Lease {
   stopping: 'cancel' | 'timeout' | null;
   /** It is stopped with `cancel` only to begin again, because its inputs are recomputed. */
   beginsAgain: boolean;
+  /** Whether a second attempt was started beside it, which is done once, however it goes. Of a lease that was
+   * loaded nobody knows: so it is not done for those. */
+  duplicate: 'none' | 'given' | 'unknown';
   /** The worker has said that it received the assignment, in the poll of this number. */
   ackedByPoll: number | null;
 }

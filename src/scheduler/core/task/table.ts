@@ -56,6 +56,8 @@ interface Extras {
   exposures: number;
   /** Nodes on which it failed in this run, the last one last. */
   failedOn: readonly NodeId[];
+  /** The highest fence that a duplicate of an attempt was given, or may have been given by an earlier leader. */
+  reservedFence: number;
 }
 
 const NO_LIMITS: readonly Limit[] = Object.freeze([]);
@@ -73,6 +75,7 @@ const NO_EXTRAS: Readonly<Extras> = {
   waits: null,
   exposures: 0,
   failedOn: [],
+  reservedFence: 0,
 };
 
 const NO_SLOTS: readonly Slot[] = [];
@@ -304,6 +307,15 @@ export class TaskTable {
 
   setFailedOn(slot: Slot, nodes: readonly NodeId[]): void {
     if (nodes.length > 0 || this.#extras.has(slot)) this.#own(slot).failedOn = nodes;
+  }
+
+  /** Above every fence that was given for the task: that of its lease, and those of duplicates. */
+  nextFence(slot: Slot): number {
+    return Math.max(this.fence.get(slot), this.#extras.get(slot)?.reservedFence ?? 0) + 1;
+  }
+
+  reserveFence(slot: Slot, fence: number): void {
+    this.#own(slot).reservedFence = fence;
   }
 
   /** Children that have not ended and that the task waits for when it is suspended. */

@@ -44,6 +44,8 @@ export interface QueryJobOptions {
   readonly idempotencyKey: string | null;
   /** Including the first attempt; null for the default. */
   readonly maxAttempts: number | null;
+  /** When a task is started a second time; null for the default, 0 for never. */
+  readonly stragglerFactor: number | null;
   readonly timeoutMs: number | null;
   /** For DuckDB in each task; null for the node's share per slot. */
   readonly memoryBytes: number | null;
@@ -61,6 +63,7 @@ export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
   priority: 2,
   idempotencyKey: null,
   maxAttempts: null,
+  stragglerFactor: null,
   timeoutMs: null,
   memoryBytes: null,
   admissionBytes: null,
@@ -190,6 +193,7 @@ class TaskWriter {
     const options: TaskOptions = {
       ...this.#optionsFor(reads, stage.requires.map(operatorExecutor)),
       output: stage.nonDeterministic === null ? 'deterministic' : 'non-deterministic',
+      ...this.#stragglers(stage),
     };
     const scans = stage.fragment.scans.map((scan) => taskScans(this.#tables, scan, stage.tasks));
     return Array.from({ length: stage.tasks }, (_, task) => {
@@ -237,6 +241,12 @@ class TaskWriter {
         input: JSON.stringify(input),
       };
     });
+  }
+
+  /** What users have written is not run twice at the same time, whatever it says of itself. */
+  #stragglers({ requires }: Stage): Pick<TaskOptions, 'stragglerFactor'> {
+    const factor = requires.length > 0 ? 0 : this.#options.stragglerFactor;
+    return factor === null ? {} : { stragglerFactor: factor };
   }
 
   #optionsFor(readsTables: boolean, executors: readonly string[]): TaskOptions {
