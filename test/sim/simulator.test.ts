@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { report } from './report.ts';
 import { simulate } from './run.ts';
+import { manyStragglers } from './straggler-variants.ts';
 import { manyRewinds } from './variants.ts';
 
 /** Seeds of the gate, in portions so that a failure names its neighbourhood. The release tests run more. */
@@ -35,6 +36,12 @@ describe('the simulated cluster', () => {
       expect(rewinds).toBeGreaterThan(0);
     },
   );
+
+  test('starts stragglers a second time, and keeps every rule', { timeout: 120_000 }, async () => {
+    const outcome = await simulate(3, { change: manyStragglers });
+    expect(report(outcome)).toBe('');
+    expect(outcome.duplicates).toBeGreaterThan(0);
+  });
 
   const portions = Array.from({ length: PORTIONS }, (_, at) => at * SEEDS_PER_PORTION + 1);
   test.each(portions)(

@@ -42,7 +42,7 @@ const duplicateAtHome: Sabotage = onCommit((batch) => ({
 }));
 
 /** Queries whose fragments take anything between a moment and seconds, on workers with room. */
-const manyStragglers: NonNullable<RunOptions['change']> = (drawn) => ({
+export const manyStragglers: NonNullable<RunOptions['change']> = (drawn) => ({
   ...drawn,
   workers: 5,
   words: { ...drawn.words, queryRate: 1 },

@@ -297,7 +297,7 @@ test('a task shows each of its attempts: where it ran, from when to when, and ho
   ]);
   await report({ kind: 'completed', result: null });
   const at = (ms: number): string => new Date(1_000_000_000_000 + ms).toISOString();
-  const one = { run: 1, node: 'w' };
+  const one = { run: 1, node: 'w', speculative: false };
   expect(await attempts()).toEqual([
     {
       ...{ ...one, attempt: 1, fence: 1, started: at(0), finished: at(50) },

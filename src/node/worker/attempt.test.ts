@@ -57,6 +57,24 @@ test('a handler gets its input and a context that names its attempt', async () =
   expect(lastItem()).toEqual({ kind: 'completed', lease: lease(1), result: 'null' });
 });
 
+test.each([
+  { verdict: 'lost', discarded: [{ jobId: 'job', taskId: 't1', fence: 1 }] },
+  { verdict: 'ok', discarded: [] },
+] as const)(
+  'what a handler has left on the node is discarded if the leader answers its result with lost: $verdict',
+  async ({ verdict, discarded }) => {
+    const seen: object[] = [];
+    leader.verdict = ({ kind }) => (kind === 'completed' ? verdict : 'ok');
+    const discard = (attempt: object): void => void seen.push(attempt);
+    made = rig({ leader, tasks: [{ name: 'task', run: () => 1, discard }] });
+    await made.worker.start();
+    leader.give(assignment(1, 'task'));
+    await calm();
+    expect(lastItem()).toMatchObject({ kind: 'completed' });
+    expect(seen).toEqual(discarded);
+  },
+);
+
 test('a handler may listen to its signal as often as it has calls under way', async () => {
   const warnings: string[] = [];
   const note = ({ message }: Error): void => void warnings.push(message);

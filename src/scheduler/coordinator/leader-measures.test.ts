@@ -47,6 +47,27 @@ test('the start of an earlier attempt is not taken for the start of this one', (
   expect(seen(measures.run)).toEqual({ echo: [1, 1] });
 });
 
+test.each([
+  { won: 'second', discarded: 1, fence: 2, took: 1 },
+  { won: 'first', discarded: 2, fence: 1, took: 3 },
+])('of two attempts at the same time the $won one succeeds, the other is discarded', (end) => {
+  const measures = new LeaderMeasures();
+  const of = (kind: LogKind, at: number, fence: number): EventView => ({
+    ...event(kind, at),
+    fence,
+  });
+  measures.committed(batch([of('assigned', 1_000, 1)], row({})), 1, () => 'echo');
+  measures.committed(batch([of('duplicated', 3_000, 2)]), 1, () => 'echo');
+  const ends = [of('discarded', 4_000, end.discarded), of('completed', 4_000, end.fence)];
+  measures.committed(batch(ends, row({})), 1, () => 'echo');
+  const counted = [...measures.attempts].filter(([, count]) => count > 0);
+  expect(counted).toEqual([
+    ['succeeded', 1],
+    ['discarded', 1],
+  ]);
+  expect(seen(measures.run)).toEqual({ echo: [1, end.took] });
+});
+
 test('a task that ends without having run counts as no attempt', () => {
   const measures = new LeaderMeasures();
   measures.committed(batch([event('skipped', 1), event('cancelled', 2)]), 1, () => null);

@@ -110,6 +110,25 @@ test('can remove intermediate outputs before the result', async () => {
   expect([store.queries(), store.usage]).toEqual([[], { outputs: 0, bytes: 0 }]);
 });
 
+test('the output of one attempt can be removed, and the others stay', async () => {
+  const store = await openStore();
+  const [one, other] = [
+    await keep(store, 's0.0', [[bytes(10)]]),
+    await keep(store, 's0.1', [[bytes(20)]]),
+  ];
+  const { query, task, fence } = one.index;
+  await store.discard({ query, task, fence: fence + 1 });
+  expect(store.usage.outputs).toBe(2);
+  await store.discard({ query, task, fence });
+  await expect(access(one.folder)).rejects.toThrow('ENOENT');
+  await access(other.folder);
+  expect(store.find({ query, task, fence })).toBeNull();
+  expect(store.usage).toEqual({ outputs: 1, bytes: 20 });
+  const { query: last, task: rest, fence: same } = other.index;
+  await store.discard({ query: last, task: rest, fence: same });
+  expect([store.queries(), store.usage]).toEqual([[], { outputs: 0, bytes: 0 }]);
+});
+
 test('a store that keeps nothing makes no folder, and one that closes leaves none', async () => {
   const folder = await temporaryFolder();
   const idle = await openStore(folder);

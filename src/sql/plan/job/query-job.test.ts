@@ -177,6 +177,23 @@ describe('the job of a query', () => {
     expect(task('plan').options.output).toBeUndefined();
   });
 
+  test('starts no task with code of a user a second time', () => {
+    const stages = plan.stages.map((stage) => ({
+      ...stage,
+      requires: stage.id === 2 ? ['geo'] : [],
+    }));
+    const options = { ...QUERY_JOB_DEFAULTS, stragglerFactor: 2 };
+    const { document: job } = queryJob(
+      { ...plan, stages },
+      EXAMPLE_TABLES,
+      defaultSettings,
+      options,
+    );
+    for (const { id, options: own } of job.tasks.slice(1))
+      expect([id, own.stragglerFactor]).toEqual([id, id.startsWith('s2.') ? 0 : 2]);
+    expect(task('s0.0').options.stragglerFactor).toBeUndefined();
+  });
+
   test('returns the columns and the results of the last stage', () => {
     const tasks = document.tasks.map(({ id }) => ({
       ...{ id, state: 'succeeded' as const, parentNo: null, dependedOn: true },
@@ -209,6 +226,7 @@ describe('options of a query', () => {
     priority: 1,
     idempotencyKey: 'once',
     maxAttempts: 7,
+    stragglerFactor: 5,
     timeoutMs: 9_000,
     memoryBytes: 1_000,
     processors: 9,
@@ -218,7 +236,7 @@ describe('options of a query', () => {
     expect(job).toMatchObject({ priority: 1, idempotencyKey: 'once', totalMs: 9_000 });
     expect(job.maxParallel).toBe(32);
     expect(tasks.map(({ priority }) => priority)).toEqual(tasks.map(() => 1));
-    expect(tasks.at(-1)?.options.retry.maxAttempts).toBe(7);
+    expect(tasks.at(-1)?.options).toMatchObject({ retry: { maxAttempts: 7 }, stragglerFactor: 5 });
     expect(JSON.parse(tasks.at(-1)?.input ?? '')).toMatchObject({ memoryBytes: 1_000 });
   });
 
