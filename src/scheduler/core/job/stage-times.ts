@@ -6,6 +6,8 @@ export class StageTimes {
   readonly slots: Slot[] = [];
   /** When the tasks that still run are looked at next; null when nobody waits for that. */
   timerAt: Instant | null = null;
+  /** Tasks that had nothing to do, since others got their part: they are nobody's siblings. */
+  idle = 0;
   /** Ascending. */
   readonly #tookMs: number[] = [];
 
@@ -23,7 +25,8 @@ export class StageTimes {
   /** How long half of the tasks took at most; null while fewer than half are done, and for a task without siblings. */
   get medianMs(): number | null {
     const { length } = this.#tookMs;
-    if (this.slots.length < 2 || length * 2 < this.slots.length) return null;
+    const siblings = this.slots.length - this.idle;
+    if (siblings < 2 || length * 2 < siblings) return null;
     return this.#tookMs[(length - 1) >> 1] ?? null;
   }
 }

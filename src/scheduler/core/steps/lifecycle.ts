@@ -245,7 +245,7 @@ export function finish(
     tasks.job(slot).outputs?.keep(slot, lease.node);
   }
   tasks.move(slot, to);
-  if (lease !== undefined && to === 'succeeded') noteTime(context, lease);
+  if (to === 'succeeded') noteTime(context, slot, lease);
   tasks.setSuspended(slot, null);
   dropWaits(context, slot);
   tasks.setError(slot, ending.error ?? null);

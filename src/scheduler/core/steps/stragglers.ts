@@ -14,11 +14,12 @@ import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 
-/** The lease ends with success. */
-export function noteTime(context: StepContext, { slot, since }: Lease): void {
+/** The task has succeeded, without a lease if it had nothing to do. */
+export function noteTime(context: StepContext, slot: Slot, lease: Lease | undefined): void {
   const stage = stageOf(context.state, slot);
   if (stage === null) return;
-  stage.add(context.now - since);
+  if (lease === undefined) stage.idle += 1;
+  else stage.add(context.now - lease.since);
   if (stage.timerAt === null) armStragglers(context, slot, stage);
 }
 
@@ -53,11 +54,12 @@ export function stragglersDue(context: StepContext, stage: StageTimes): void {
 
 /** A new leader knows when they were queued and when they were done: that is longer than they took, so it waits longer. */
 export function restoreTimes(context: StepContext, job: Job, rows: readonly TaskRow[]): void {
-  for (const { taskNo, state, queuedAt, finishedAt } of rows) {
+  for (const { taskNo, state, fence, queuedAt, finishedAt } of rows) {
     const slot = job.slot(taskNo);
     const stage = slot === null ? null : stageOf(context.state, slot);
     if (slot === null || stage === null || state !== 'succeeded') continue;
-    if (queuedAt !== null && finishedAt !== null) stage.add(finishedAt - queuedAt);
+    if (fence === 0) stage.idle += 1;
+    else if (queuedAt !== null && finishedAt !== null) stage.add(finishedAt - queuedAt);
     if (stage.timerAt === null) armStragglers(context, slot, stage);
   }
 }
