@@ -86,6 +86,7 @@ export function draftBatched(random: Random): Draft {
   const retry = {
     maxAttempts: random.whole(1, 4),
     backoffMs: random.whole(20, 500),
+    maxBackoffMs: 3_000,
     maxLosses: 20,
   };
   const input = [random.whole(1, 1_000_000_000)];

@@ -84,7 +84,7 @@ test('EXPLAIN ANALYZE shows how partitions were grouped into tasks, or that each
     );
     const { id } = await bench.run({ sql: `explain analyze ${groups}`, tables, ...more });
     const { body } = await bench.call('GET', `/${id}/explain`);
-    return String(body.text);
+    return body.text;
   };
   expect(await run(2 ** 26)).toMatch(/5 partitions of .* read by 1 task \(target 64\.0 MiB/);
   expect(await run(2_000)).toMatch(/5 partitions of .* read by [2-4] tasks \(target 2.0 KiB/);
