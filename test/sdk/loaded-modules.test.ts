@@ -50,7 +50,7 @@ test('millrace loads the client and what defines work, and one package', async (
   expect(await loadedBy('client/millrace')).toEqual({
     packages: ['uuidv7'],
     rooms: [
-      ...['client', 'edge/security', 'kit', 'scheduler/core'],
+      ...['client', 'edge/security', 'kit', 'scheduler/contract', 'scheduler/core'],
       ...['tasks/executors', 'tasks/flow'],
     ],
   });
