@@ -48,7 +48,8 @@ create function millrace.event_kind(number integer) returns text immutable langu
     'cancelled', 'skipped', 'dead', 'suspended', 'released', 'job.created', 'job.started', 'job.succeeded',
     'job.failed', 'job.cancelled', 'job.rerun', 'node.registered', 'node.stale', 'node.dead', 'node.draining',
     'node.left', 'node.quarantined', 'node.released', 'leader.elected', 'schedule.fired', 'schedule.missed',
-    'job.signalled', 'schedule.changed', 'recomputed', 'held', 'history.rewound', 'job.signal_unfit'])[number + 1]
+    'job.signalled', 'schedule.changed', 'recomputed', 'held', 'history.rewound', 'job.signal_unfit',
+    'duplicated', 'discarded'])[number + 1]
 $$;
 
 -- A cell of a chunk: a column whose values are all the same is that value alone (event-chunk.ts).
