@@ -80,8 +80,11 @@ function installed(): string {
   mkdirSync(own, { recursive: true });
   const tarball = join(folder, `millrace-${manifest.version}.tgz`);
   execFileSync('tar', ['-xzf', tarball, '-C', own, '--strip-components=1']);
-  const others = ['zod', 'pg', '@types/pg', '@types/node', 'typescript'];
-  for (const name of [...Object.keys(manifest.dependencies), ...others]) {
+  const ofExamples = ['zod', 'pg', '@types/pg', '@types/node', 'typescript'];
+  const ofTraces = Object.keys(manifest.devDependencies).filter((name) =>
+    name.startsWith('@opentelemetry/'),
+  );
+  for (const name of [...Object.keys(manifest.dependencies), ...ofExamples, ...ofTraces]) {
     const path = join(folder, 'node_modules', name);
     mkdirSync(dirname(path), { recursive: true });
     symlinkSync(join(ROOT, 'node_modules', name), path);
