@@ -1,6 +1,6 @@
 /**
  * What is distributed and what is not, as the table in docs/guide/sql.md: examples here, the rest from their plans. A test
- * compares the page with it, and `WRITE_GUIDE=1 npx vitest run test/sql/distribution.test.ts` writes it.
+ * compares the page with it, and `WRITE_GUIDE=1 npx vitest run --mode=release test/sql/distribution-table.release.test.ts` writes it.
  */
 import type { QueryPlan, Stage } from '../../src/sql/plan/index.ts';
 
