@@ -31,7 +31,8 @@ export function distributeResultSort(
     order.length > 0 &&
     bytesOf(input) > context.settings.sortThresholdBytes;
   if (!pays) return distributeSort(context, relation, input);
-  if (isOrderedBy(input.partitioning, relation.order)) return sorted(relation, input);
+  const isInOrder = isOrderedBy(input.partitioning, relation.order);
+  if (isInOrder && isOneScan(context, input.relation)) return sorted(relation, input);
   const source = isCheapToRepeat(input.relation) ? input : context.draft.materialize(input);
   const width = source.relation.output.length;
   const numbered = withRangeNumber(source, order, boundsOf(context, source, order));
@@ -43,6 +44,13 @@ export function distributeResultSort(
     relation: project(inOrder.relation, columnsOf(output)),
     columns: inOrder.columns.slice(0, width),
   };
+}
+
+/** Of joined or forwarded rows a plan does not show that the ranges of one table are those of all of them. */
+function isOneScan({ draft }: Pick<DistributeContext, 'draft'>, relation: Relation): boolean {
+  if (relation.kind === 'input') return draft.leaves.get(relation.relation)?.kind === 'scan';
+  const isByRow = relation.kind === 'project' || relation.kind === 'filter';
+  return isByRow && isOneScan({ draft }, relation.input);
 }
 
 /** Each task sorts its own rows. */
