@@ -33,7 +33,7 @@ export function distributeResultSort(
   if (!pays) return distributeSort(context, relation, input);
   const isInOrder = isOrderedBy(input.partitioning, relation.order);
   if (isInOrder && isOneScan(context, input.relation)) return sorted(relation, input);
-  const source = isCheapToRepeat(input.relation) ? input : context.draft.materialize(input);
+  const source = leafBelow(input.relation) === null ? context.draft.materialize(input) : input;
   const width = source.relation.output.length;
   const numbered = withRangeNumber(source, order, boundsOf(context, source, order));
   const ranged = context.draft.repartitionInOrder(numbered, column(width, INTEGER), order);
@@ -47,10 +47,9 @@ export function distributeResultSort(
 }
 
 /** Of joined or forwarded rows a plan does not show that the ranges of one table are those of all of them. */
-function isOneScan({ draft }: Pick<DistributeContext, 'draft'>, relation: Relation): boolean {
-  if (relation.kind === 'input') return draft.leaves.get(relation.relation)?.kind === 'scan';
-  const isByRow = relation.kind === 'project' || relation.kind === 'filter';
-  return isByRow && isOneScan({ draft }, relation.input);
+function isOneScan({ draft }: DistributeContext, relation: Relation): boolean {
+  const leaf = leafBelow(relation);
+  return leaf !== null && draft.leaves.get(leaf)?.kind === 'scan';
 }
 
 /** Each task sorts its own rows. */
@@ -59,11 +58,12 @@ function sorted(relation: Sort, input: Subplan): Subplan {
   return applied({ ...relation, input: input.relation, output }, input);
 }
 
-/** Reading rows once more costs less than writing them, if nothing but projections and filters is repeated. */
-function isCheapToRepeat(relation: Relation): boolean {
-  if (relation.kind === 'input') return true;
+/** The name of the only input, if nothing but projections and filters is above it. Reading such rows once more costs
+ * less than writing them. */
+function leafBelow(relation: Relation): string | null {
+  if (relation.kind === 'input') return relation.relation;
   const isByRow = relation.kind === 'project' || relation.kind === 'filter';
-  return isByRow && isCheapToRepeat(relation.input);
+  return isByRow ? leafBelow(relation.input) : null;
 }
 
 /** One row with the bounds, in every task. */
