@@ -93,8 +93,9 @@ async function audit(
 ): Promise<void> {
   const metrics = await (await fetch(`${url}/metrics`)).text();
   const healthy = /^millrace_nodes\{status="healthy"\} (\d+)$/m.exec(metrics)?.[1];
-  if (Number(healthy) === workers && !running.some(({ hasEnded }) => hasEnded)) return;
-  throw new Error(`The audit failed: ${healthy} of ${workers} workers are healthy.`);
+  // The server is one of the nodes, too.
+  if (Number(healthy) === workers + 1 && !running.some(({ hasEnded }) => hasEnded)) return;
+  throw new Error(`The audit failed: ${healthy} of ${workers + 1} nodes are healthy.`);
 }
 
 function figuresOf(workers: number, without: Cost, withThem: Cost): readonly Figure[] {

@@ -10,13 +10,10 @@ import { Empty, leaderAddress } from './parts/marks.tsx';
 import { route } from './route.ts';
 import { nextTheme, theme } from './theme.ts';
 import { EventsView } from './views/events.tsx';
-import { HealthView } from './views/health.tsx';
 import { JobView } from './views/job/job.tsx';
 import { JobsView } from './views/jobs.tsx';
+import { Later } from './views/later.tsx';
 import { NodesView } from './views/nodes.tsx';
-import { QueriesView } from './views/query/queries.tsx';
-import { QueryView } from './views/query/query.tsx';
-import { SchedulesView } from './views/schedules.tsx';
 import { ago, count, now } from './words.ts';
 
 export function App(): JSX.Element {
@@ -31,6 +28,9 @@ export function App(): JSX.Element {
       <main id="main" tabIndex={-1}>
         <Trouble />
         {signInNeeded.value === null ? <View /> : <SignIn />}
+        <footer class="foot">
+          <Facts />
+        </footer>
       </main>
       <News />
       {isHelpOpen.value && <Help />}
@@ -50,15 +50,19 @@ function View(): JSX.Element {
     case 'jobs':
       return id === undefined ? <JobsView /> : <JobView key={id} id={id} />;
     case 'queries':
-      return id === undefined ? <QueriesView /> : <QueryView key={id} id={id} />;
+      return id === undefined ? (
+        <Later name="QueriesView" />
+      ) : (
+        <Later name="QueryView" key={id} id={id} />
+      );
     case 'nodes':
       return <NodesView />;
     case 'schedules':
-      return <SchedulesView />;
+      return <Later name="SchedulesView" />;
     case 'events':
       return <EventsView />;
     case 'health':
-      return <HealthView />;
+      return <Later name="HealthView" />;
     default:
       return (
         <Empty title="There is nothing here">
@@ -109,7 +113,6 @@ const LIVE_WORDS = {
 function Standing(): JSX.Element {
   const { state } = connection.value;
   const shown = isPaused.value ? 'paused' : state;
-  const who = me.value;
   return (
     <div class="standing">
       <button
@@ -122,6 +125,16 @@ function Standing(): JSX.Element {
         <span class="dot" aria-hidden="true" />
         {isPaused.value ? 'Paused' : LIVE_WORDS[state]}
       </button>
+      <Facts />
+    </div>
+  );
+}
+
+/** In the sidebar, or below the view where there is no room for one. */
+function Facts(): JSX.Element {
+  const who = me.value;
+  return (
+    <>
       <dl>
         <dt>Leader</dt>
         <dd>{leader.value?.nodeId ?? '–'}</dd>
@@ -154,7 +167,7 @@ function Standing(): JSX.Element {
           </button>
         )}
       </div>
-    </div>
+    </>
   );
 }
 

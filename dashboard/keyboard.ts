@@ -1,4 +1,5 @@
 /** Keys that work everywhere, and those of the view that is shown. */
+import { isPaused } from './api/live.ts';
 import { signal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import { go } from './route.ts';
@@ -62,6 +63,7 @@ export function watchKeys(): void {
     else if (key === 'g') goesUntil = performance.now() + SEQUENCE_MS;
     else if (key === '?') isHelpOpen.value = true;
     else if (key === 't') nextTheme();
+    else if (key === 'p') isPaused.value = !isPaused.value;
     else if (key === '/') document.querySelector<HTMLElement>('[data-search]')?.focus();
     else if (!runOwn(key)) return;
     event.preventDefault();

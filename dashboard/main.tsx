@@ -10,8 +10,12 @@ import { App } from './app.tsx';
 import { watchKeys } from './keyboard.ts';
 import { watchRoute } from './route.ts';
 import { watchTheme } from './theme.ts';
+import { showHidden } from './visible-text.ts';
 import { watchClock } from './words.ts';
 
+export * from './shared.ts';
+
+showHidden();
 watchTheme();
 watchRoute();
 watchClock();

@@ -43,6 +43,10 @@ export const withoutFigures = (text: string): string =>
     .replaceAll(/\b(\d+) ms\b/g, (_, ms: string) => duration(Number(ms)))
     .replaceAll(/\b20\d\d-\d\d-\d\dT[\d:.]+Z/g, (at) => calendarTime(at));
 
+/** An error without a code of its own has the code `error`, which says nothing. */
+export const errorWords = (text: string): string =>
+  text.replace('the last error was error: ', 'the last error was: ');
+
 /** One unit only: `4 min`. */
 export function roughly(ms: number): string {
   if (ms < 1_000) return 'a moment';
@@ -74,11 +78,15 @@ const calendar = new Intl.DateTimeFormat(undefined, CALENDAR);
 export const clockTime = (at: string | number): string => clock.format(new Date(at));
 
 /** In the zone of this machine, or in the one that is given, if the browser knows it. */
-export function calendarTime(at: string, zone: string | null = null): string {
+export function calendarTime(at: string, zone: string | null = null, withSeconds = false): string {
   const moment = new Date(at);
-  if (zone === null) return calendar.format(moment);
+  if (zone === null && !withSeconds) return calendar.format(moment);
   try {
-    return new Intl.DateTimeFormat(undefined, { ...CALENDAR, timeZone: zone }).format(moment);
+    return new Intl.DateTimeFormat(undefined, {
+      ...CALENDAR,
+      ...(zone === null ? {} : { timeZone: zone }),
+      ...(withSeconds ? { second: '2-digit' } : {}),
+    }).format(moment);
   } catch {
     return calendar.format(moment);
   }

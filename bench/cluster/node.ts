@@ -5,7 +5,8 @@ import { join } from 'node:path';
 import { uuidv7 } from 'uuidv7';
 import type { JobId } from '../../src/scheduler/core/index.ts';
 import { HttpClient } from '../../src/client/index.ts';
-import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
+import { LeaderChannel } from '../../src/edge/grpc/index.ts';
+import { grpcJobs } from '../../test/rig/grpc-jobs.ts';
 import type { JobService, NewJob } from '../../src/scheduler/contract/index.ts';
 import { freePort } from '../../test/rig/cluster/free-port.ts';
 import { inBatches } from './contender.ts';
@@ -139,7 +140,7 @@ export class GrpcSubmitter extends Submitter {
   constructor(addresses: readonly string[]) {
     super();
     this.#channel = new LeaderChannel({ addresses, tls: null });
-    this.#jobs = clientChannel(this.#channel);
+    this.#jobs = grpcJobs(this.#channel);
   }
 
   async submit(documents: readonly unknown[]): Promise<void> {

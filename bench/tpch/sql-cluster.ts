@@ -90,7 +90,12 @@ export class SqlCluster {
 
   /** Processor time that the workers have used so far, with their engines. */
   workMs(): number {
-    return this.#workers.reduce((sum, { pid }) => sum + treeCpuSeconds(pid), 0) * 1_000;
+    return this.workOfEach().reduce((sum, each) => sum + each, 0);
+  }
+
+  /** The same, in milliseconds of each worker. */
+  workOfEach(): readonly number[] {
+    return this.#workers.map(({ pid }) => treeCpuSeconds(pid) * 1_000);
   }
 
   async close(): Promise<void> {

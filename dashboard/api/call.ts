@@ -1,5 +1,6 @@
 /** Calls of the HTTP API. Addresses are relative, so the page works behind a proxy with a prefix. */
 import { signal } from '@preact/signals';
+import { parseExactly } from './exact-json.ts';
 import { type Problem, isAbort, problemFrom, unreachable } from './problem.ts';
 
 const TOKEN_KEY = 'millrace.token';
@@ -57,7 +58,7 @@ export async function request(address: string, options: CallOptions = {}): Promi
 
 export async function call<T>(path: string, options: CallOptions = {}): Promise<T> {
   const response = await request(api(path), options);
-  return (response.status === 204 ? null : await response.json()) as T;
+  return (response.status === 204 ? null : parseExactly(await response.text())) as T;
 }
 
 export const post = <T>(path: string, body?: unknown, headers = {}): Promise<T> =>

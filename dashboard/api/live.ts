@@ -141,8 +141,15 @@ export const followLog = (after: string, onEvents: OnEvents, signal: AbortSignal
 
 type OnEvents = (events: readonly EventShape[]) => void;
 
-/** Comes back after a break, from the last event that was seen. Throws what cannot be helped by that. */
-async function followFrom(path: string, onEvents: OnEvents, signal: AbortSignal): Promise<void> {
+/**
+ * Comes back after a break, from the last block that was seen. Resolves when the server says that there is no more, and
+ * throws what cannot be helped by trying again.
+ */
+export async function followFrom<T>(
+  path: string,
+  onItems: (items: readonly T[]) => void,
+  signal: AbortSignal,
+): Promise<void> {
   let place: string | null = null;
   while (!signal.aborted) {
     try {
@@ -155,10 +162,11 @@ async function followFrom(path: string, onEvents: OnEvents, signal: AbortSignal)
         if (done) break;
         const read = blocks.push(value);
         place = read.findLast(({ id }) => id !== null)?.id ?? place;
-        const events = read.flatMap(({ data }) =>
-          data === null ? [] : [JSON.parse(data) as EventShape],
+        const items = read.flatMap(({ kind, data }) =>
+          data === null || kind === 'end' ? [] : [JSON.parse(data) as T],
         );
-        if (events.length > 0) onEvents(events);
+        if (items.length > 0) onItems(items);
+        if (read.some(({ kind }) => kind === 'end')) return;
       }
     } catch (error) {
       const { status } = asProblem(error);

@@ -1,6 +1,7 @@
 /** A box for JSON, and what it differs in from the JSON that was there before. */
 import type { Signal } from '@preact/signals';
 import type { JSX } from 'preact';
+import { parseExactly } from '../api/exact-json.ts';
 import { plural } from '../words.ts';
 import { folded, lineDiff } from './line-diff.ts';
 
@@ -12,7 +13,7 @@ export type ParsedJson =
 export function parsedJson(text: string): ParsedJson {
   if (text.trim() === '') return { ok: true, value: null };
   try {
-    return { ok: true, value: JSON.parse(text) as unknown };
+    return { ok: true, value: parseExactly(text) };
   } catch (error) {
     return { ok: false, why: `This is not JSON: ${error instanceof Error ? error.message : ''}` };
   }

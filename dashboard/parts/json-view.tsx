@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { Json } from '../../src/scheduler/core/index.ts';
+import { digitsOf } from '../api/exact-json.ts';
 import { bytes, count, plural } from '../words.ts';
 import { Copy } from './marks.tsx';
 
@@ -25,7 +26,7 @@ export function JsonView({
     <div class="json">
       <div class="json-tools">
         {isLarge ? (
-          <span class="muted">large</span>
+          <span class="muted">too large to copy</span>
         ) : (
           <Copy text={JSON.stringify(value, null, 2)} label={`Copy the ${name}`} />
         )}
@@ -62,7 +63,11 @@ export function saveFile(blob: Blob, name: string): void {
 function Node({ value, depth }: { readonly value: Json; readonly depth: number }): JSX.Element {
   if (value === null) return <span class="j-null">null</span>;
   if (typeof value === 'string') return <Text text={value} />;
-  if (typeof value === 'object') return <Branch value={value} depth={depth} />;
+  if (typeof value === 'object') {
+    const digits = digitsOf(value);
+    if (digits === null) return <Branch value={value} depth={depth} />;
+    return <span class="j-number">{digits}</span>;
+  }
   return <span class={typeof value === 'number' ? 'j-number' : 'j-null'}>{String(value)}</span>;
 }
 

@@ -3,6 +3,7 @@ import { useSignal } from '@preact/signals';
 import type { ComponentChildren, JSX } from 'preact';
 import { leader, trouble } from '../api/cluster-status.ts';
 import type { Problem } from '../api/problem.ts';
+import { link } from '../route.ts';
 import { ago, calendarTime, clockTime, duration, now, shortId } from '../words.ts';
 
 /** A path for each state, in a box of 16: form and colour both tell. */
@@ -126,6 +127,25 @@ export function ShortId({ id }: { readonly id: string }): JSX.Element {
   );
 }
 
+const JOB_ID = /([0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}(?:\.[0-9a-f]{12})*)/;
+
+/** Text in which each id of a job leads to it. */
+export function JobLinks({ text }: { readonly text: string }): JSX.Element {
+  return (
+    <>
+      {text.split(JOB_ID).map((part, at) =>
+        at % 2 === 0 ? (
+          part
+        ) : (
+          <a key={at} href={link(['jobs', part])}>
+            <ShortId id={part} />
+          </a>
+        ),
+      )}
+    </>
+  );
+}
+
 /** Only addresses that a browser opens without running anything. */
 export function leaderAddress(problem: Problem | null): string | null {
   const url = problem?.leader?.url ?? leader.value?.url ?? null;
@@ -189,13 +209,20 @@ export function Loading({ lines = 6 }: { readonly lines?: number }): JSX.Element
 export function NotLoaded({
   problem,
   missing,
+  title,
 }: {
   readonly problem: Problem | null;
   readonly missing?: JSX.Element;
+  readonly title?: string;
 }): JSX.Element {
   if (missing !== undefined && problem?.status === 404) return missing;
   return (
     <section class="view">
+      {title !== undefined && (
+        <div class="view-head">
+          <h1>{title}</h1>
+        </div>
+      )}
       {problem === null ? <Loading /> : <ProblemNote problem={problem} />}
     </section>
   );

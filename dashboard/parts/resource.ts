@@ -5,6 +5,7 @@ import type { EventShape } from '../../src/scheduler/contract/index.ts';
 import { signInNeeded, token } from '../api/call.ts';
 import { listen } from '../api/live.ts';
 import { type Problem, asProblem, isAbort } from '../api/problem.ts';
+import { Loader } from './loader.ts';
 
 export interface Loaded<T> {
   /** The last answer, also while a newer one is on its way or could not be had. */
@@ -20,7 +21,7 @@ export interface Resource<T> {
 export interface ResourceOptions {
   /** Whether an event makes what is shown out of date. */
   readonly refreshOn?: (event: EventShape) => boolean;
-  /** At most one call per this many milliseconds. */
+  /** At most one call per this many milliseconds, and fewer of a server that takes long to answer. */
   readonly everyMs?: number;
   /** Reads again after this long in any case. */
   readonly pollMs?: number;
@@ -50,60 +51,20 @@ export function useResource<T>(
           state.value = { value: await reader.current(signal), problem: null };
         } catch (error) {
           if (!isAbort(error)) state.value = { ...state.peek(), problem: asProblem(error) };
+          throw error;
         }
       },
     );
-    refresh.current = () => loader.want(0);
+    refresh.current = () => loader.now();
     const forget = listen((event) => {
       const { refreshOn, everyMs = 400 } = settings.current;
       if (event === null || refreshOn?.(event) === true) loader.want(everyMs);
     });
-    loader.want(0);
+    loader.now();
     return () => {
       forget();
       loader.stop();
     };
   }, [key, shown, waits]);
   return { state, refresh: () => refresh.current() };
-}
-
-/** One call at a time; what is wanted meanwhile is one more call. */
-class Loader {
-  readonly #options: () => ResourceOptions;
-  readonly #load: (signal: AbortSignal) => Promise<void>;
-  readonly #over = new AbortController();
-  #timer: number | null = null;
-  #dueAt = Infinity;
-  #isLoading = false;
-  #lastAt = -Infinity;
-
-  constructor(options: () => ResourceOptions, load: (signal: AbortSignal) => Promise<void>) {
-    this.#options = options;
-    this.#load = load;
-  }
-
-  want(everyMs: number): void {
-    if (this.#over.signal.aborted) return;
-    const at = Math.max(performance.now(), this.#lastAt + everyMs);
-    if (at >= this.#dueAt) return;
-    this.#dueAt = at;
-    if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = window.setTimeout(() => void this.#go(), at - performance.now());
-  }
-
-  stop(): void {
-    this.#over.abort();
-    if (this.#timer !== null) clearTimeout(this.#timer);
-  }
-
-  async #go(): Promise<void> {
-    if (this.#isLoading) return;
-    [this.#isLoading, this.#dueAt, this.#lastAt] = [true, Infinity, performance.now()];
-    await this.#load(this.#over.signal);
-    this.#isLoading = false;
-    // Something came while it was read.
-    if (this.#dueAt !== Infinity) return void this.#go();
-    const { pollMs } = this.#options();
-    if (pollMs !== undefined) this.want(pollMs);
-  }
 }

@@ -69,6 +69,7 @@ export function VirtualList(props: VirtualListProps): JSX.Element {
       role="table"
       aria-label={props.label}
       aria-rowcount={count}
+      style={{ '--content': `${count * rowHeight}px` }}
       tabIndex={0}
     >
       {props.header}

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { BulkAction } from '../../src/scheduler/contract/index.ts';
+import type { JobState } from '../../src/scheduler/core/index.ts';
 import { call, post } from '../api/call.ts';
 import { Confirm } from '../parts/dialog.tsx';
 import { idHeader, useFreshId } from '../parts/fresh-id.ts';
@@ -18,9 +19,27 @@ const EFFECTS: Readonly<Record<BulkAction, string>> = {
 };
 const ACTIONS = Object.keys(EFFECTS) as readonly BulkAction[];
 
-/** The server looks for them, so it must be able to compare every term. */
-export const canActOnAll = (terms: readonly ParsedTerm[]): boolean =>
-  terms.length > 0 && !hasLocalPart(terms) && terms.every(({ term }) => term.kind !== 'id');
+/** What changes nothing about a job in that state is not offered. */
+const ACTIONS_BY_STATE: Readonly<Record<JobState, readonly BulkAction[]>> = {
+  queued: ['cancel'],
+  running: ['cancel', 'redrive'],
+  succeeded: [],
+  failed: ['rerun', 'redrive'],
+  cancelled: ['rerun'],
+};
+
+function actionsOn(terms: readonly ParsedTerm[]): readonly BulkAction[] {
+  const { state } = serverPart(terms);
+  return state === undefined ? ACTIONS : ACTIONS_BY_STATE[state];
+}
+
+/** Why nothing can be done to all of them, or null. The server looks for them, so it must know every term. */
+export function whyNotAll(terms: readonly ParsedTerm[]): string | null {
+  if (hasLocalPart(terms) || terms.some(({ term }) => term.kind === 'id'))
+    return 'Only for searches by one state, an exact name and labels.';
+  if (actionsOn(terms).length === 0) return 'Jobs that succeeded cannot be changed.';
+  return null;
+}
 
 const PAGE = 1_000;
 const PAGES_MAX = 5;
@@ -49,7 +68,8 @@ export function BulkDialog({
   readonly terms: readonly ParsedTerm[];
   readonly close: () => void;
 }): JSX.Element {
-  const action = useSignal<BulkAction>('cancel');
+  const actions = actionsOn(terms);
+  const action = useSignal<BulkAction>(actions[0] ?? 'cancel');
   const text = terms.map((each) => each.text).join(' ');
   const { state } = useResource(`bulk ${text}`, (signal) => countOf(terms, signal));
   const id = useFreshId(action.value);
@@ -80,7 +100,7 @@ export function BulkDialog({
           value={action.value}
           onChange={(event) => (action.value = event.currentTarget.value as BulkAction)}
         >
-          {ACTIONS.map((each) => (
+          {actions.map((each) => (
             <option key={each} value={each}>
               {each}
             </option>

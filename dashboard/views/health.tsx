@@ -8,6 +8,7 @@ import { useResource } from '../parts/resource.ts';
 import { bytes, count, duration, plural } from '../words.ts';
 import { type Figures, readFigures } from './figures.ts';
 import { alertsOf } from './health-alerts.ts';
+import { Queues } from './queues.tsx';
 
 export function HealthView(): JSX.Element {
   const { state } = useResource(
@@ -42,6 +43,7 @@ function Board({ figures }: { readonly figures: Figures }): JSX.Element {
           <Figure key={each.title} {...each} />
         ))}
       </div>
+      {me.value?.node.leads === true && <Queues />}
       <Breakdown title="Live jobs" rows={figures.byLabel('millrace_jobs', 'state')} />
       <Breakdown title="Live tasks" rows={figures.byLabel('millrace_tasks', 'state')} />
       <Breakdown title="Live queries" rows={figures.byLabel('millrace_queries', 'state')} />
@@ -147,6 +149,7 @@ function queueFigures(figures: Figures): FigureProps[] {
   const half = figures.quantile('millrace_commit_seconds', 0.5);
   const lag = figures.value('millrace_read_lag_seconds');
   const backlog = figures.value('millrace_backlog');
+  const journal = figures.value('millrace_journal_commits');
   const slots = figures.value('millrace_slots') ?? 0;
   const held = figures.value('millrace_tasks_held') ?? 0;
   const busy = Math.round((Math.min(held, slots) / slots) * 100);
@@ -179,6 +182,12 @@ function queueFigures(figures: Figures): FigureProps[] {
       value: backlog === null ? '–' : count(backlog),
       note: 'events not committed yet; it should fall back to 0',
       isBad: (backlog ?? 0) > 10_000,
+    },
+    {
+      title: 'Journal',
+      value: journal === null ? '–' : plural(journal, 'commit'),
+      note: 'committed, and not in the tables yet; it should fall back to 0',
+      isBad: (journal ?? 0) > 10_000,
     },
     {
       title: 'Slots in use',

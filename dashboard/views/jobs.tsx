@@ -4,9 +4,8 @@ import type { JSX } from 'preact';
 import { useEffect } from 'preact/hooks';
 import type { EventShape, JobSummary } from '../../src/scheduler/contract/index.ts';
 import type { JobState } from '../../src/scheduler/core/index.ts';
-import { call } from '../api/call.ts';
 import { may } from '../api/cluster-status.ts';
-import { isPaused, listen } from '../api/live.ts';
+import { listen } from '../api/live.ts';
 import { type Problem, asProblem } from '../api/problem.ts';
 import { useKeys } from '../keyboard.ts';
 import {
@@ -22,13 +21,13 @@ import {
 import { useResource } from '../parts/resource.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { go, link, replaceQuery, route } from '../route.ts';
-import { count } from '../words.ts';
-import { BulkDialog, canActOnAll } from './bulk.tsx';
-import { type ParsedTerm, fits, parseFilter, withState } from './job-filter.ts';
+import { count, errorWords } from '../words.ts';
+import { BulkDialog, whyNotAll } from './bulk.tsx';
+import { type ParsedTerm, fits, parseFilter } from './job-filter.ts';
 import { jobsPage, type JobsPage } from './job-pages.ts';
 import { StartJob } from './start/start-job.tsx';
+import { StateCounts } from './state-counts.tsx';
 
-const STATES: readonly JobState[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
 const ROW = 44;
 
 export function JobsView(): JSX.Element {
@@ -45,7 +44,6 @@ export function JobsView(): JSX.Element {
     draft.value = value;
     if (parseFilter(value).ok) replaceQuery({ q: value.trim() });
   };
-  useKeys({ p: () => (isPaused.value = !isPaused.value) });
   return (
     <section class="view fill">
       <div class="view-head">
@@ -53,8 +51,13 @@ export function JobsView(): JSX.Element {
         <StateCounts text={draft.value} set={set} />
         {may('submit') && (
           <div class="actions">
-            {shown.ok && canActOnAll(shown.terms) && (
-              <button type="button" onClick={() => (isBulk.value = true)}>
+            {shown.ok && shown.terms.length > 0 && (
+              <button
+                type="button"
+                disabled={whyNotAll(shown.terms) !== null}
+                title={whyNotAll(shown.terms) ?? 'Cancel, rerun or redrive all that fit'}
+                onClick={() => (isBulk.value = true)}
+              >
                 Act on all
               </button>
             )}
@@ -127,54 +130,6 @@ function Chips(props: {
   );
 }
 
-const COUNT_MAX = 100;
-
-/** Counted up to a limit, so that a large store is not read for it. */
-function StateCounts({
-  text,
-  set,
-}: {
-  readonly text: string;
-  readonly set: (text: string) => void;
-}): JSX.Element {
-  const { state } = useResource(
-    'counts',
-    async (signal) => {
-      const pages = await Promise.all(
-        STATES.map((each) =>
-          call<{ jobs: unknown[]; cursor: string | null }>(
-            `jobs?state=${each}&limit=${COUNT_MAX}`,
-            { signal },
-          ),
-        ),
-      );
-      return pages.map(({ jobs, cursor }) =>
-        cursor === null ? count(jobs.length) : `${COUNT_MAX}+`,
-      );
-    },
-    { refreshOn: ({ kind }) => kind.startsWith('job.'), everyMs: 3_000 },
-  );
-  const parsed = parseFilter(text);
-  const chosen = parsed.ok
-    ? parsed.terms.flatMap(({ term }) => (term.kind === 'state' ? term.states : []))
-    : [];
-  return (
-    <div class="counts" role="group" aria-label="Jobs by state">
-      {STATES.map((each, at) => (
-        <button
-          key={each}
-          type="button"
-          class={`count ${state.value.value?.[at] === '0' ? '' : `s-${each}`}`}
-          aria-pressed={chosen.includes(each)}
-          onClick={() => set(withState(text, chosen.includes(each) ? null : each))}
-        >
-          <span class="num">{state.value.value?.[at] ?? '·'}</span> {each}
-        </button>
-      ))}
-    </div>
-  );
-}
-
 interface List {
   readonly jobs: readonly JobSummary[];
   readonly cursor: string | null;
@@ -200,7 +155,10 @@ function JobList({ terms }: { readonly terms: readonly ParsedTerm[] }): JSX.Elem
   useSelection(list, selected);
   const { problem } = first.state.value;
   const now = list.value;
-  if (now === null) return problem === null ? <Loading /> : <ProblemNote problem={problem} />;
+  if (now === null) {
+    if (problem?.status === 404) return <NoJobs isFiltered />;
+    return problem === null ? <Loading /> : <ProblemNote problem={problem} />;
+  }
   const loadMore = async (): Promise<void> => {
     const { cursor } = list.value ?? { cursor: null };
     if (cursor === null || more.value.isLoading) return;
@@ -358,7 +316,10 @@ function JobRow({
             </span>
           ))}
           {job.error !== null && (
-            <span class={job.state === 'failed' ? 'error' : ''}> {job.error.message}</span>
+            <span class={job.state === 'failed' ? 'error' : ''}>
+              {' '}
+              {errorWords(job.error.message)}
+            </span>
           )}
         </span>
       </span>

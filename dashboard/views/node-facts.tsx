@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { NodeShape } from '../../src/scheduler/contract/index.ts';
 import type { Json } from '../../src/scheduler/core/index.ts';
 import { Ago } from '../parts/marks.tsx';
-import { bytes, plural } from '../words.ts';
+import { bytes, now, plural, roughly } from '../words.ts';
 
 /** What has a place of its own, or says nothing to people. */
 const OWN_PLACE = new Set([
@@ -21,7 +21,12 @@ const OWN_PLACE = new Set([
 ]);
 
 export function NodeFacts({ node }: { readonly node: NodeShape }): JSX.Element {
-  const { capabilities, executors } = node;
+  const { capabilities, figures } = node;
+  // A flow has a row of its own, with the capabilities.
+  const plain = node.executors.filter((name) => !/^(operator|flow):/.test(name));
+  const operators = node.executors.flatMap((name) =>
+    name.startsWith('operator:') ? [name.slice('operator:'.length)] : [],
+  );
   const others = Object.entries(capabilities).filter(([name]) => !OWN_PLACE.has(name));
   const lists = others.filter(([, value]) => Array.isArray(value));
   const marks = others.filter(([, value]) => !Array.isArray(value));
@@ -33,7 +38,7 @@ export function NodeFacts({ node }: { readonly node: NodeShape }): JSX.Element {
         <dd>
           <Ago at={node.seenAt} />
           <span class="muted">
-            , up since <Ago at={node.registeredAt} />
+            , up for {roughly(Math.max(0, now.value - Date.parse(node.registeredAt)))}
           </span>
         </dd>
         <dt>Millrace</dt>
@@ -41,6 +46,20 @@ export function NodeFacts({ node }: { readonly node: NodeShape }): JSX.Element {
           {node.version}
           {node.address !== null && <span class="muted"> at {node.address}</span>}
         </dd>
+        {figures !== null && (
+          <>
+            <dt>Memory</dt>
+            <dd>{bytes(figures.residentBytes)} in use</dd>
+            <dt>Shuffle disk</dt>
+            <dd>
+              {bytes(figures.shuffleBytes)} in use
+              {figures.diskFreeBytes > 0 && (
+                <span class="muted">, {bytes(figures.diskFreeBytes)} free</span>
+              )}
+            </dd>
+          </>
+        )}
+        {operators.length > 0 && <Row name="operators" value={operators} />}
         {lists.map(([name, value]) => (
           <Row key={name} name={name} value={value} />
         ))}
@@ -58,9 +77,9 @@ export function NodeFacts({ node }: { readonly node: NodeShape }): JSX.Element {
         )}
       </dl>
       <details class="executors">
-        <summary>{plural(executors.length, 'executor')}</summary>
+        <summary>{plural(plain.length, 'executor')}</summary>
         <p class="tags">
-          {executors.map((name) => (
+          {plain.map((name) => (
             <span key={name} class="tag">
               {name}
             </span>

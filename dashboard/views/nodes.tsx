@@ -31,7 +31,7 @@ export function NodesView(): JSX.Element {
   const leases = held.state.value.problem === null ? (held.state.value.value?.leases ?? []) : [];
   const showsGone = useSignal(false);
   const { value, problem } = state.value;
-  if (value === null) return <NotLoaded problem={problem} />;
+  if (value === null) return <NotLoaded problem={problem} title="Nodes" />;
   const here = value.nodes.filter(({ status }) => status === 'healthy');
   const gone = value.nodes.filter(({ status }) => status !== 'healthy');
   const slots = here.reduce((sum, node) => sum + node.slots, 0);
@@ -150,14 +150,19 @@ function NodeActions({ node, isQuarantined, refresh }: ActionProps): JSX.Element
       {asked.value === 'drain' && (
         <Confirm title={`Drain ${node.id}`} action="Drain" onClose={close} run={run('drain')}>
           <p>
-            It finishes {plural(node.running, 'task')} that it holds and gets no more, until it is
-            released. Tasks that only it can run will wait.
+            It takes no more work{node.running > 0 && `, finishes ${plural(node.running, 'task')}`}{' '}
+            and exits. What outlasts its grace period goes back to the queue. It takes work again
+            when it is started again.
           </p>
         </Confirm>
       )}
       {asked.value === 'release' && (
         <Confirm title={`Release ${node.id}`} action="Release" onClose={close} run={run('release')}>
-          <p>It leaves the drain and the quarantine, and takes work at once.</p>
+          <p>
+            {node.draining
+              ? 'It is sent work again. A worker that has begun to leave exits all the same.'
+              : 'It leaves the quarantine, and takes work at once.'}
+          </p>
         </Confirm>
       )}
     </div>

@@ -26,7 +26,8 @@ export function timingWords(spec: Json): string {
   const [cron, zone, at] = [textOf(timing['cron']), textOf(timing['zone']), timing['at']];
   const { everyMs } = timing;
   if (cron !== null) return `${cronWords(cron) ?? cron}${zone === null ? '' : `, ${zone}`}`;
-  if (typeof everyMs === 'number') return `every ${ONE[everyMs] ?? duration(everyMs)}`;
+  if (typeof everyMs === 'number')
+    return `every ${ONE[everyMs] ?? duration(everyMs).replace('.0 ', ' ')}`;
   if (at !== undefined)
     return `once, at ${typeof at === 'number' ? new Date(at).toISOString() : (textOf(at) ?? 'a time that is not understood')}`;
   return 'never';

@@ -25,7 +25,7 @@ export function SchedulesView(): JSX.Element {
   );
   const isNew = useSignal(false);
   const { value, problem } = state.value;
-  if (value === null) return <NotLoaded problem={problem} />;
+  if (value === null) return <NotLoaded problem={problem} title="Schedules" />;
   return (
     <section class="view">
       <div class="view-head">
@@ -67,6 +67,7 @@ function ScheduleCard({
   const { id, spec, paused, upcoming, lastAt, lastJob } = schedule;
   const { misfire = 'once', overlap = 'skip', document } = fieldsOf(spec);
   const { name } = fieldsOf(document);
+  const isFine = upcoming.some((at) => new Date(at).getUTCSeconds() !== 0);
   return (
     <article class="card">
       <header>
@@ -107,7 +108,7 @@ function ScheduleCard({
               {upcoming.map((at) => (
                 <li key={at}>
                   <time dateTime={at} title={at}>
-                    {calendarTime(at, zoneOf(spec))}
+                    {calendarTime(at, zoneOf(spec), isFine)}
                   </time>{' '}
                   <span class="muted">{ago(at, now.value)}</span>
                 </li>

@@ -1,13 +1,12 @@
 /** The report of what was sold: a query over the ledger, and a notice by a flow of another module. */
 import { readdir } from 'node:fs/promises';
 import { resolve } from 'node:path';
-import { defineFlow, defineTask, externalFlow, externalTask } from 'millrace';
-import type { SqlInput, SqlResult } from 'millrace';
+import { defineFlow, defineTask, externalFlow, sqlTask } from 'millrace';
 import { z } from 'zod';
 
 /** As the query has them: item, orders, euros. */
 const Sold = z.tuple([z.string(), z.number(), z.number()]);
-const sumUp = externalTask<SqlInput, SqlResult<z.infer<typeof Sold>>>('sql');
+const sumUp = sqlTask<z.infer<typeof Sold>>();
 const BY_ITEM = `
   select item, count(*)::integer as orders, (sum(cents) / 100)::double as euros
   from orders group by item order by euros desc, item`;

@@ -1,7 +1,7 @@
 /** The sales of all shops in one report: one query over all files, and a task that writes what it found. */
 import { mkdir, readdir, rename, writeFile } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
-import { defineFlow, defineTask, externalTask, type SqlInput, type SqlResult } from 'millrace';
+import { defineFlow, defineTask, sqlTask } from 'millrace';
 import { z } from 'zod';
 
 /** As the query has them: item, rows, amount, euros. */
@@ -9,7 +9,7 @@ const Sold = z.tuple([z.string(), z.number().int(), z.number().int(), z.number()
 const Best = z.array(z.object({ item: z.string(), amount: z.number(), euros: z.number() }));
 
 /** The executor `sql`, with the rows of this query. */
-const sumUp = externalTask<SqlInput, SqlResult<z.infer<typeof Sold>>>('sql');
+const sumUp = sqlTask<z.infer<typeof Sold>>();
 const BY_ITEM = `
   select item,
          count(*)::integer as rows,

@@ -1,6 +1,6 @@
 /** An order that takes steps, waits, calls another job and asks a query: each leaves its spans. */
 import { trace } from '@opentelemetry/api';
-import { defineFlow, defineTask, externalTask, type SqlInput, type SqlResult } from 'millrace';
+import { defineFlow, defineTask, sqlTask } from 'millrace';
 import { z } from 'zod';
 
 /** A job of its own, which the order calls. No carrier answers the first time. */
@@ -35,7 +35,7 @@ function charged(item: string): string {
   });
 }
 
-const count = externalTask<SqlInput, SqlResult<[number]>>('sql');
+const count = sqlTask<[count: number]>();
 
 export const shop = defineFlow({
   name: 'shop',

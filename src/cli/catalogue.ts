@@ -114,6 +114,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/schedules.ts'),
   },
   {
+    name: 'queues',
+    summary: 'list queues, or pause and resume them',
+    load: () => import('./commands/queues.ts'),
+  },
+  {
     name: 'up',
     summary: 'start a single node: leader, worker and API, stored in a DuckDB file',
     load: () => import('./commands/up.ts'),

@@ -36,6 +36,7 @@ const UNKNOWN: Readonly<Record<string, readonly string[]>> = {
         'submit',
         'jobs',
         'flows',
+        'queues',
         'nodes',
         'up',
         'dev',

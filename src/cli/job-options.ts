@@ -9,9 +9,14 @@ export interface JobFlags {
   readonly name?: string;
   readonly priority?: string;
   readonly idempotencyKey?: string;
+  readonly jobId?: string;
   readonly label?: readonly string[];
   readonly runAt?: string;
+  readonly debounce?: string;
+  readonly batch?: string;
+  readonly fairnessKey?: string;
   readonly keep?: string;
+  readonly webhook?: readonly string[];
 }
 
 export function declareJobFlags(command: Command): void {
@@ -19,14 +24,25 @@ export function declareJobFlags(command: Command): void {
     .option('--name <name>', 'the name of the job, in place of its own')
     .option('--priority <number>', '0 urgent, 1 high, 2 normal, 3 low')
     .option('--idempotency-key <key>', 'submitting again with this key gives the first job')
+    .option('--job-id <id>', 'the id of the job; submitting again with this id gives the same job')
     .option('--label <key=value>', 'a label to find the job by; repeat it for several', collected)
     .option('--run-at <time>', 'no task starts before: 2026-11-15T02:00:00Z, or 2h from now')
+    .option(
+      '--debounce <key=time[,longest]>',
+      'start when no other job with this key has come for that time (docs=30s), at the latest after the longest (docs=30s,5m)',
+    )
+    .option(
+      '--batch <key=count,time>',
+      'run once with other jobs of this key: when there are so many, or the first has waited for that time (mail=100,5s)',
+    )
+    .option('--fairness-key <key>', 'jobs with the same key share turns, say those of a tenant')
+    .option('--webhook <url>', 'notify it of the end; repeat it for several', collected)
     .addOption(withWords('--keep <what>', 'what remains of the job after its end', KEEPS));
 }
 
 /** The fields of the job document that the flags stand for. */
 export function jobFields(flags: JobFlags): Record<string, unknown> {
-  const { name, priority, idempotencyKey, label, runAt, keep } = flags;
+  const { name, priority, idempotencyKey, label, runAt, debounce, batch, keep, webhook } = flags;
   if (priority !== undefined && !/^[0-3]$/.test(priority)) {
     throw wrongUse(
       `'${priority}' is not a valid priority.`,
@@ -39,8 +55,17 @@ export function jobFields(flags: JobFlags): Record<string, unknown> {
     ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
     ...(label === undefined ? {} : { labels: labelOption(label) }),
     ...(runAt === undefined ? {} : { runAt: momentOption(runAt) }),
+    ...(debounce === undefined ? {} : { debounce: debounceOption(debounce) }),
+    ...(batch === undefined ? {} : { batch: batchOption(batch) }),
+    ...(flags.fairnessKey === undefined ? {} : { fairnessKey: flags.fairnessKey }),
     ...(keep === undefined ? {} : { keep }),
+    ...(webhook === undefined ? {} : { webhooks: webhook.map((url) => ({ url })) }),
   };
+}
+
+/** The id that was chosen for the job, if one was. */
+export function jobIdField({ jobId }: JobFlags): { readonly jobId?: string } {
+  return jobId === undefined ? {} : { jobId };
 }
 
 /** For a flag that may be given several times. */
@@ -62,4 +87,37 @@ export function labelOption(given: readonly string[]): Labels {
 function momentOption(text: string): string {
   const ms = parseDuration(text);
   return ms === null || ms < 0 ? text : new Date(Date.now() + ms).toISOString();
+}
+
+/** `key=30s` or `key=30s,5m`. */
+function debounceOption(text: string): object {
+  const [key, [quiet = '', longest, ...more]] = keyedList(text);
+  const ms = parseDuration(quiet);
+  const maxMs = longest === undefined ? undefined : parseDuration(longest);
+  if (key === '' || ms === null || maxMs === null || more.length > 0) {
+    throw wrongUse(
+      `'${text}' is not valid for --debounce.`,
+      "Write --debounce 'KEY=30s', or --debounce 'KEY=30s,5m' to start after five minutes at the latest.",
+    );
+  }
+  return { key, ms, ...(maxMs === undefined ? {} : { maxMs }) };
+}
+
+/** `key=100,5s`. */
+function batchOption(text: string): object {
+  const [key, [count = '', longest = '', ...more]] = keyedList(text);
+  const ms = parseDuration(longest);
+  if (key === '' || !/^\d{1,9}$/.test(count) || ms === null || more.length > 0) {
+    throw wrongUse(
+      `'${text}' is not valid for --batch.`,
+      "Write --batch 'KEY=100,5s' for batches of up to 100 jobs that wait for at most 5 seconds.",
+    );
+  }
+  return { key, max: Number(count), ms };
+}
+
+/** What follows the last `=` is a list: a key may have an `=` of its own. */
+function keyedList(text: string): readonly [key: string, values: readonly string[]] {
+  const at = text.lastIndexOf('=');
+  return at < 0 ? ['', []] : [text.slice(0, at), text.slice(at + 1).split(',')];
 }

@@ -94,7 +94,11 @@ function noteOf(task: TaskShape): string {
   return errorWords(task.error) ?? why ?? progressNote(task) ?? '';
 }
 
-function progressNote({ state, progress }: TaskShape): string | null {
+function progressNote({ state, progress, tree }: TaskShape): string | null {
+  if (tree !== undefined && tree.ended < tree.total) {
+    const share = `${Math.round(tree.progress * 100)} %`;
+    return `${tree.ended} of ${tree.total} tasks from here on, ${share}`;
+  }
   return isTerminal(state) || progress === 0 ? null : `${Math.round(progress * 100)} %`;
 }
 

@@ -332,7 +332,7 @@ describe('what does not work', () => {
     [['events', '--after', '-'], "'-' is not a valid whole number for --after"],
     [['schedules', 'paus', 'x'], "Did you mean 'pause'?"],
     [['schedules', 'pause'], 'Give the id of the schedule'],
-    [['schedules', 'put', 'x'], 'A file is required'],
+    [['schedules', 'put', 'x'], 'A file or a flow is required'],
     [
       ['schedules', 'create', 'x', 'j.yaml', '--cron', '* * * * *', '--at', '1'],
       '--cron and --at cannot be combined',

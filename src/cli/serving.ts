@@ -1,6 +1,6 @@
 /** The common part of `up`, `dev` and `serve`: a node from its start to the signal that ends it. */
 import type { Config } from '../node/config/index.ts';
-import { deferred, keepFilesPrivate, processLog } from '../kit/index.ts';
+import { deferred, keepFilesPrivate, type LogAbout, processLog } from '../kit/index.ts';
 import type { ServerNode } from '../node/server/index.ts';
 import type { Store } from '../scheduler/store/index.ts';
 import type { Reply } from './command.ts';
@@ -38,12 +38,13 @@ export async function serveUntil(
   keepFilesPrivate();
   const { ServerNode } = await import('../node/server/index.ts');
   const { logFormat: format, logLevel: level, nodeId } = config.node;
+  const about: LogAbout = { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) };
   const say = processLog({
     format,
     level,
     now: () => new Date().toISOString(),
     write: (text) => void process.stderr.write(text),
-    about: { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) },
+    about,
   });
   const node = await ServerNode.start({ config, store, environment: process.env, say }).catch(
     async (error: unknown) => {
@@ -51,6 +52,7 @@ export async function serveUntil(
       throw error;
     },
   );
+  about.node = node.nodeId;
   const ended = Promise.race([aborted(signal), orphaned()]).then(() => 'ended' as const);
   const isReady = deferred();
   const end = beside(node, say, isReady.promise);
@@ -61,7 +63,9 @@ export async function serveUntil(
       const { url, grpc } = node.addresses;
       reply.say(`millrace ready ${url}`);
       reply.answer({ ready: true, nodeId: node.nodeId, url, grpc });
-      reply.note(`Dashboard: ${url}/`);
+      // Every line of a log for machines is an object.
+      if (format === 'json') say(`Dashboard: ${url}/`);
+      else reply.note(`Dashboard: ${url}/`);
       await ended;
     }
     say('Shutting down: waiting for running tasks. A second signal exits immediately.');

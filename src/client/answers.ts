@@ -28,7 +28,7 @@ export interface JobsPage {
 
 export interface DatedJob extends JobShape {
   readonly asOf: AsOf;
-  /** Only in the answer to a signal that was just taken in. */
+  /** Only in the answer to a signal that was just accepted. */
   readonly signal?: SignalFate;
 }
 
@@ -46,7 +46,7 @@ export interface DatedSchedules {
   readonly asOf: AsOf;
 }
 
-/** What is asked by a query, as the API takes it. */
+/** The request of a query, as the API accepts it. */
 export interface QueryRequest {
   readonly sql: string;
   /** Of `$1`, `$2` or of `$name`. */
@@ -68,9 +68,9 @@ export interface SubmittedQuery extends Submitted {
 }
 
 export interface SubmitQueryOptions extends CallOptions {
-  /** The answer comes with the rows if the query ends within this time and they are few. */
+  /** The answer includes the rows if the query ends within this time and they are few. */
   readonly waitMs?: number;
-  /** Without it one is made up. With it the whole call can be repeated later, by another process too. */
+  /** Generated if not given. With it the whole call can be repeated later, by another process too. */
   readonly queryId?: JobId;
   /** The id was made for this call. */
   readonly isNewId?: boolean;

@@ -2,6 +2,8 @@
 import type { Explanation, Json } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
 import type {
+  BulkAction,
+  BulkOutcome,
   EventShape,
   FlowShape,
   JobShape,
@@ -16,6 +18,7 @@ import type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  JobsMatch,
   LogsOptions,
   NodesOptions,
   RerunOptions,
@@ -23,14 +26,15 @@ import type {
   SubmitOptions,
   WatchOptions,
 } from './options.ts';
+import type { Queues } from './queues.ts';
 import type { Schedules } from './schedules.ts';
 import type { Sql } from './sql/sql.ts';
 
-/** `createRuntime()` and `connect(url)` both give one. */
+/** Returned by `createRuntime()` and `connect(url)`. */
 export interface Client extends AsyncDisposable {
   /**
-   * Submits a flow or a task with its input, or a job document as it is. The answer comes when the
-   * job is durable; however often the call had to be repeated, there is one job.
+   * Submits a flow or a task with its input, or a job document as it is. Resolves when the
+   * job is durable. However often the call is retried, there is one job.
    */
   submit: Submit;
   /**
@@ -47,7 +51,7 @@ export interface Client extends AsyncDisposable {
   ): Promise<readonly (JobHandle<unknown> | Error)[]>;
   /** A handle for a job that was submitted elsewhere. With the flow, its result has its type. */
   handle<O = Json>(id: string, what?: Callable<never, O>): JobHandle<O>;
-  /** The job with all its tasks, as it stands. */
+  /** The current state of the job with all its tasks. */
   job(job: JobRef, options?: CallOptions): Promise<JobShape>;
   /** One task with its input, steps, placement and, while it runs, its lease. */
   task(job: JobRef, task: string, options?: CallOptions): Promise<TaskDetail>;
@@ -56,6 +60,8 @@ export interface Client extends AsyncDisposable {
   /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
   result<O>(job: JobHandle<O>, options?: CallOptions): Promise<O>;
   result(job: string, options?: CallOptions): Promise<Json>;
+  /** Waits for the end of the job, however it ends. */
+  ended(job: JobRef, options?: CallOptions): Promise<JobShape>;
   /** The events of the job, from its beginning to its end; the generator returns the ended job. */
   watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   /** A finished job is not changed. */
@@ -67,7 +73,16 @@ export interface Client extends AsyncDisposable {
   fork(job: string, from: string, options?: ForkOptions): Promise<JobHandle<Json>>;
   /** One task that is out of attempts, and what was skipped because of it. */
   redrive(job: JobRef, task: string, options?: CallOptions): Promise<JobShape>;
-  /** Tells a live job something; a `ctx.waitFor` of that name takes it. */
+  /**
+   * Cancels, reruns or redrives all jobs that fit and were submitted before. It is a job of its own, which goes on when
+   * this program ends; its result has the figures. A filter without any field is refused.
+   */
+  bulk(
+    action: BulkAction,
+    match: JobsMatch,
+    options?: CallOptions,
+  ): Promise<JobHandle<BulkOutcome>>;
+  /** Sends a signal to a live job; a `ctx.waitFor` of that name receives it. */
   signal(job: JobRef, name: string, value?: unknown, options?: SignalOptions): Promise<JobShape>;
   /** Why a task waits. */
   explain(job: JobRef, task: string, options?: CallOptions): Promise<Explanation>;
@@ -83,12 +98,14 @@ export interface Client extends AsyncDisposable {
     fn: (event: EventShape) => void | Promise<void>,
     options?: Omit<EventsOptions, 'signal'>,
   ): EventSubscription;
-  /** All of them, or those that can run something. */
+  /** All nodes, or those that can run a given executor or operator. */
   nodes(options?: NodesOptions): Promise<readonly NodeShape[]>;
   readonly schedules: Schedules;
+  /** What waits and runs, by executor and by the key of a limit; each can be paused. */
+  readonly queues: Queues;
   /** Distributed SQL over Parquet and other files: rows by a loop. */
   readonly sql: Sql;
-  /** Lets all connections go; what still waits for an answer is given up. */
+  /** Closes all connections; pending calls are rejected. */
   close(): Promise<void>;
 }
 
@@ -141,6 +158,8 @@ export interface JobHandle<O> {
   readonly isNew: boolean;
   /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
   result(options?: CallOptions): Promise<O>;
+  /** Waits for the end of the job, however it ends: say, after `cancel`. */
+  ended(options?: CallOptions): Promise<JobShape>;
   watch(options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   cancel(reason?: string): Promise<JobShape>;
   signal(name: string, value?: unknown): Promise<JobShape>;

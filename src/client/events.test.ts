@@ -39,7 +39,7 @@ async function seqs(events: AsyncIterable<EventShape>): Promise<number[]> {
 const asked = (server: ScriptedServer) => server.received.map(({ query }) => query['after']);
 
 describe('a stream of events', () => {
-  test('goes on behind the last event when its connection breaks, at another server too', async () => {
+  test('continues after the last event when its connection breaks, also at another server', async () => {
     one.script(EVENTS, eventStream(sse(4, 'created'), sse(5, 'queued')));
     two.script(
       EVENTS,
@@ -57,21 +57,21 @@ describe('a stream of events', () => {
     expect(asked(two)).toEqual(['5', '6']);
   });
 
-  test('drops half an event and gets it whole the next time', async () => {
+  test('drops a truncated event and receives it whole after reconnecting', async () => {
     const [half] = sse(5, 'queued').split('"kind"');
     one.script(EVENTS, endingStream(sse(4, 'created'), half ?? ''));
     two.script(EVENTS, eventStream(sse(5, 'queued')));
     expect(await seqs(client.events({ after: 3, until: 5 }))).toEqual([4, 5]);
   });
 
-  test('ends at the requested event, also when only an id without event says so', async () => {
+  test('ends at the requested event, also when only an id without data names it', async () => {
     one.script(EVENTS, eventStream(sse(4, 'created'), 'id: 9\n\n'));
     expect(await seqs(client.events({ after: 3, until: 9 }))).toEqual([4]);
     expect(await seqs(client.events({ after: 9, until: 9 }))).toEqual([]);
     expect(one.received).toHaveLength(1);
   });
 
-  test('without a start begins now, and that stays when it breaks before its first event', async () => {
+  test('without a start begins now, and keeps that position when it breaks before its first event', async () => {
     const page = { json: { jobs: [], cursor: null, asOf: { seq: 40, at: '' } } };
     one.script('GET /api/v1/jobs', page).script(EVENTS, endingStream());
     two.script(EVENTS, eventStream(sse(41, 'created')));
@@ -80,7 +80,7 @@ describe('a stream of events', () => {
     expect(asked(two)).toEqual(['40']);
   });
 
-  test('that is silent for too long is opened anew', async () => {
+  test('is reopened when it is silent for too long', async () => {
     one.script(EVENTS, eventStream(sse(1, 'created')));
     two.script(EVENTS, eventStream(sse(2, 'queued')));
     const events = client.events({ after: 0 });
@@ -99,7 +99,7 @@ describe('a stream of events', () => {
     await expect(seqs(client.events({ after: 3 }))).rejects.toMatchObject({ code: 'expired' });
   });
 
-  test('that always breaks off at once is given up with a reason', async () => {
+  test('is given up with a reason when it always breaks at once', async () => {
     one.script(EVENTS, endingStream());
     two.script(EVENTS, endingStream());
     await expect(seqs(client.events({ after: 3 }))).rejects.toMatchObject({
@@ -108,14 +108,14 @@ describe('a stream of events', () => {
     });
   });
 
-  test('that is none is refused', async () => {
+  test('is refused when the response is not an event stream', async () => {
     one.script(EVENTS, { json: { events: [] } });
     await expect(seqs(client.events({ after: 0 }))).rejects.toMatchObject({ code: 'incompatible' });
     one.script(EVENTS, eventStream('id: 1\ndata: nonsense\n\n'));
     await expect(seqs(client.events({ after: 0 }))).rejects.toMatchObject({ code: 'incompatible' });
   });
 
-  test('ends with the reason of whoever gives it up', async () => {
+  test('ends with the abort reason', async () => {
     one.script(EVENTS, eventStream(sse(1, 'created')));
     const giveUp = new AbortController();
     const reason = new Error('enough');
@@ -126,7 +126,7 @@ describe('a stream of events', () => {
     await expect(next).rejects.toBe(reason);
   });
 
-  test('closes its connection when the reader leaves', async () => {
+  test('closes its connection when the reader leaves the loop', async () => {
     let closed: Promise<unknown> | undefined;
     one.script(EVENTS, (response, request) => {
       closed = new Promise((resolve) => {
@@ -158,7 +158,7 @@ describe('watching a job', () => {
     }
   }
 
-  test('that is over already needs no event', async () => {
+  test('of an ended job needs no event', async () => {
     one.script(JOB, at(9, 'failed'));
     expect(await watched(9)).toMatchObject({ seen: [], job: { state: 'failed' } });
   });
@@ -170,14 +170,14 @@ describe('watching a job', () => {
     expect(one.received[1]?.query).toEqual({ after: '3', job: 'j-1' });
   });
 
-  test('is followed from its beginning, over or not', async () => {
+  test('follows the job from its beginning, whether or not it has ended', async () => {
     one.script(JOB, at(9, 'failed'));
     one.script(EVENTS, eventStream(sse(4, 'created'), sse(8, 'job.failed'), sse(9, 'node.joined')));
     expect(await watched(0)).toMatchObject({ seen: [4, 8, 9], job: { state: 'failed' } });
     expect(one.received[1]?.query).toEqual({ after: '0', job: 'j-1' });
   });
 
-  test('is followed to its last end when it has run again meanwhile', async () => {
+  test('follows the job to its last end when it was rerun in between', async () => {
     one.script(JOB, at(5, 'running', 2), at(9, 'succeeded', 2));
     const first = [sse(4, 'job.failed'), sse(5, 'job.rerun')];
     one.script(
@@ -189,14 +189,14 @@ describe('watching a job', () => {
     expect(one.received.at(-1)?.query).toEqual({ after: '4', job: 'j-1' });
   });
 
-  test('goes on when it runs again', async () => {
+  test('continues when the job is rerun', async () => {
     one.script(JOB, at(3, 'running'), at(6, 'running', 2), at(9, 'succeeded', 2));
     const events = [sse(5, 'job.failed'), sse(6, 'job.rerun'), sse(9, 'job.succeeded')];
     one.script(EVENTS, eventStream(...events));
     expect(await watched(3)).toMatchObject({ seen: [5, 6, 9], job: { run: 2 } });
   });
 
-  test('does not take the word of a node that is behind', async () => {
+  test('does not trust a node that lags behind', async () => {
     one.script(JOB, at(3, 'running'), at(4, 'running'), at(5, 'succeeded'));
     one.script(EVENTS, eventStream(sse(5, 'job.succeeded')));
     expect(await watched(3)).toMatchObject({ job: { state: 'succeeded' } });
@@ -204,7 +204,7 @@ describe('watching a job', () => {
     await expect(client.ended(id)).rejects.toMatchObject({ code: 'unreachable' });
   });
 
-  test('ends when the job is gone after a lost connection, instead of waiting for its end for ever', async () => {
+  test('ends when the job is gone after a lost connection, instead of waiting forever', async () => {
     const gone = problem(404, { code: 'not_found', detail: 'There is no job j-1.' });
     one.script(JOB, at(3, 'running'), gone);
     two.script(JOB, gone);
@@ -216,7 +216,7 @@ describe('watching a job', () => {
     });
   });
 
-  test('is not given up because a node that is behind does not know the job yet', async () => {
+  test('continues when a node that lags behind does not know the job yet', async () => {
     const behind = problem(404, { code: 'not_found', detail: 'There is no job j-1.' });
     one.script(JOB, at(3, 'running'));
     one.script(EVENTS, endingStream(sse(4, 'started')));
@@ -225,7 +225,7 @@ describe('watching a job', () => {
     expect(await watched(3)).toMatchObject({ seen: [4, 9], job: { state: 'succeeded' } });
   });
 
-  test('looks at the job itself when the log is gone', async () => {
+  test('reads the job itself when its events are past retention', async () => {
     one.script(JOB, at(3, 'running'), at(90, 'running'), at(95, 'cancelled'));
     const gone = problem(410, { code: 'expired', detail: 'Gone.' });
     one.script(EVENTS, gone, eventStream(sse(95, 'job.cancelled')));
@@ -234,7 +234,7 @@ describe('watching a job', () => {
 });
 
 describe('onEvent', () => {
-  test('hands events over one by one, and ends with what the function throws', async () => {
+  test('calls the function for one event at a time, and ends with what it throws', async () => {
     one.script(EVENTS, eventStream(sse(1, 'created'), sse(2, 'queued'), sse(3, 'assigned')));
     const seen: number[] = [];
     const subscription = client.onEvent(

@@ -5,7 +5,13 @@ import type { Json } from '../scheduler/core/index.ts';
 import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
 import { definitionsOf } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
-import type { FlowShape, JobSummary, NodeShape } from '../scheduler/contract/index.ts';
+import type {
+  BulkAction,
+  BulkOutcome,
+  FlowShape,
+  JobSummary,
+  NodeShape,
+} from '../scheduler/contract/index.ts';
 import type {
   Client,
   JobHandle,
@@ -14,7 +20,8 @@ import type {
   SubmitArguments,
   Submittable,
 } from './client.ts';
-import { adjusted } from './adjusted.ts';
+import { withSubmitOptions } from './submit-options.ts';
+import type { DatedJob } from './answers.ts';
 import { HttpClient } from './http-client.ts';
 import { JobError } from './job-error.ts';
 import type {
@@ -23,6 +30,7 @@ import type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  JobsMatch,
   NodesOptions,
   SubmitOptions,
 } from './options.ts';
@@ -63,7 +71,7 @@ export class FlowClient extends HttpClient implements Client {
   ): Promise<JobHandle<ResultOfJob<What>>> {
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#offer(tasks);
-    const { id, isNew } = await this.submitDocument(adjusted(document, options), options);
+    const { id, isNew } = await this.submitDocument(withSubmitOptions(document, options), options);
     return this.#handle(id, isNew, readResult as Read<ResultOfJob<What>>);
   }
 
@@ -72,7 +80,7 @@ export class FlowClient extends HttpClient implements Client {
     input?: unknown,
     options: SubmitOptions = {},
   ): Promise<JobHandle<Json>> {
-    const body = adjusted(input === undefined ? {} : { input }, options);
+    const body = withSubmitOptions(input === undefined ? {} : { input }, options);
     const { id, isNew } = await this.startFlow(flow, body, options);
     return this.#handle(id, isNew, (result) => result);
   }
@@ -114,10 +122,14 @@ export class FlowClient extends HttpClient implements Client {
   result(job: string, options?: CallOptions): Promise<Json>;
   async result(job: JobRef, options?: CallOptions): Promise<unknown> {
     const read = typeof job === 'string' ? undefined : this.#readers.get(job);
-    // However long the cluster is away: the caller decides when to give up.
-    const ended = await this.ended(job, { retriesForever: true, ...options });
+    const ended = await this.ended(job, options);
     if (ended.state !== 'succeeded') throw new JobError(ended);
     return read === undefined ? ended.result : read(ended.result);
+  }
+
+  /** However long the cluster is away: the caller decides when to give up. */
+  override ended(job: JobRef, options?: CallOptions): Promise<DatedJob> {
+    return super.ended(job, { retriesForever: true, ...options });
   }
 
   fork<O>(job: JobHandle<O>, from: string, options?: ForkOptions): Promise<JobHandle<O>>;
@@ -127,6 +139,15 @@ export class FlowClient extends HttpClient implements Client {
     const { jobId = uuidv7() } = options;
     const { id } = await this.forkJob(job, from, { ...options, jobId });
     return this.#handle(id, id === jobId, read ?? ((result) => result));
+  }
+
+  async bulk(
+    action: BulkAction,
+    match: JobsMatch,
+    options?: CallOptions,
+  ): Promise<JobHandle<BulkOutcome>> {
+    const { id, isNew } = await this.submitBulk(action, match, options);
+    return this.#handle(id, isNew, (result) => result as unknown as BulkOutcome);
   }
 
   async nodes(options?: NodesOptions): Promise<readonly NodeShape[]> {
@@ -160,6 +181,7 @@ export class FlowClient extends HttpClient implements Client {
       id,
       isNew,
       result: (options) => this.result(handle, options),
+      ended: (options) => this.ended(id, options),
       watch: (options) => this.watch(id, options),
       cancel: (reason) => this.cancel(id, reason),
       signal: (name, value) => this.signal(id, name, value),
@@ -175,7 +197,7 @@ type ReadJob = Awaited<ReturnType<typeof submissionOf>>;
 async function readSubmission({ what, input, options = {} }: Submission): Promise<ReadJob | Error> {
   try {
     const { document, ...rest } = await submissionOf(what, input);
-    return { document: adjusted(document, options), ...rest };
+    return { document: withSubmitOptions(document, options), ...rest };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

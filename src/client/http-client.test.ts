@@ -59,7 +59,7 @@ test.each(calls)('%s has its method', async (call, ask, body = '') => {
   expect(last()).toMatchObject({ call, body });
 });
 
-test('deleting a schedule expects nothing back', async () => {
+test('deleting a schedule expects an empty response', async () => {
   server.script('DELETE /api/v1/schedules/s-1', { status: 204, text: '' });
   expect(await client.deleteSchedule(schedule)).toBeUndefined();
 });
@@ -107,7 +107,7 @@ describe('many documents', () => {
     Array.from({ length: count }, (_, at) => ({ id: `x.${at}`, state: 'queued' }));
   const error = { code: 'bad_input', detail: 'The list is empty.', path: '/tasks', status: 400 };
 
-  test('are taken or refused one by one', async () => {
+  test('are accepted or refused one by one', async () => {
     const [first] = taken(1);
     server.script(CALL, { status: 207, json: [first, { error }] });
     const answers = await client.submitDocuments([{ a: 1 }, {}]);
@@ -116,20 +116,20 @@ describe('many documents', () => {
     expect(last().jobId).toMatch(/^[0-9a-f-]{36}$/);
   });
 
-  test('go in portions, each under an id of its own', async () => {
+  test('are sent in portions, each under its own id', async () => {
     server.script(CALL, { json: taken(1_000) }, { json: taken(5) });
     expect(await client.submitDocuments(Array.from({ length: 1_005 }))).toHaveLength(1_005);
     expect(new Set(server.received.map(({ headers }) => headers['millrace-job-id'])).size).toBe(2);
   });
 
-  test('are sent again under the same id when the leader went in their midst', async () => {
+  test('are sent again under the same id when the leader was lost half-way', async () => {
     const deposed = { error: { code: 'deposed', detail: 'Another leads.', status: 503 } };
     server.script(CALL, { status: 207, json: [...taken(1), deposed] }, { json: taken(2) });
     expect(await client.submitDocuments([1, 2])).toMatchObject(taken(2));
     expect(new Set(server.received.map(({ headers }) => headers['millrace-job-id'])).size).toBe(1);
   });
 
-  test('of which some are in are not forgotten when the rest fails', async () => {
+  test('that were accepted are returned when the rest fails', async () => {
     const documents = Array.from({ length: 1_001 }, () => ({}));
     server.script(
       CALL,

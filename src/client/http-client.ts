@@ -1,9 +1,9 @@
+import { defined } from '../kit/index.ts';
 import { setMaxListeners } from 'node:events';
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../scheduler/core/index.ts';
 import type {
   Explanation,
-  JobId,
   Json,
   LeaderAddress,
   NodeId,
@@ -11,6 +11,7 @@ import type {
 } from '../scheduler/core/index.ts';
 import type {
   AsOf,
+  BulkAction,
   EventShape,
   FlowShape,
   LogShape,
@@ -27,13 +28,14 @@ import type {
   Submitted,
 } from './answers.ts';
 import { type Call, Caller } from './calls/caller.ts';
+import { jobIdOf, jobPath, nodePath, schedulePath, taskPath } from './calls/paths.ts';
 import { objectIn } from './calls/reading.ts';
 import { type Query, Servers } from './calls/servers.ts';
 import { Transport } from './calls/transport.ts';
 import type { EventSubscription } from './client.ts';
 import { followEvents, subscribe } from './events.ts';
 import { readLogs } from './logs.ts';
-import { paceOf } from './options.ts';
+import { labelTerms, paceOf } from './options.ts';
 import type {
   CallOptions,
   ClientOptions,
@@ -44,18 +46,22 @@ import type {
   LogsOptions,
   Limit,
   NodesOptions,
+  JobsMatch,
   Pace,
   RerunOptions,
   SignalOptions,
   SubmitOptions,
   WatchOptions,
 } from './options.ts';
+import { queuesOver } from './queues.ts';
+import type { Queues } from './queues.ts';
 import { QueryCalls } from './sql/query-calls.ts';
-import { submitPortions } from './submitting.ts';
-import { nameIn, traced } from './traced.ts';
-import { watchJob } from './watching.ts';
+import { sendPortion, submitPortions } from './submit-many.ts';
+import type { SendPortion } from './submit-many.ts';
+import { nameIn, traced } from './submit-span.ts';
+import { watchJob } from './watch-job.ts';
 
-type SubmitCall = Pick<SubmitOptions, 'jobId' | keyof CallOptions>;
+export type SubmitCall = Pick<SubmitOptions, 'jobId' | keyof CallOptions>;
 
 /**
  * The client of a cluster, as its HTTP API has it: job documents in, the API's own answers out. The command line
@@ -64,11 +70,13 @@ type SubmitCall = Pick<SubmitOptions, 'jobId' | keyof CallOptions>;
 export class HttpClient {
   /** SQL. */
   readonly queries: QueryCalls;
+  /** Executors and keys of limits. */
+  readonly queues: Queues;
   readonly #pace: Pace;
   readonly #transport: Transport;
   readonly #caller: Caller;
   readonly #life = new AbortController();
-  readonly #limited: Limit = <T extends CallOptions>(options?: T) => {
+  protected readonly limited: Limit = <T extends CallOptions>(options?: T) => {
     const { signal } = this.#life;
     const given = options?.signal;
     const either = given === undefined ? signal : AbortSignal.any([signal, given]);
@@ -82,12 +90,13 @@ export class HttpClient {
     const { token = null, insecure = false } = options;
     if (token !== null) for (const url of servers.given) checkTokenPath(url, insecure);
     this.#caller = new Caller(this.#transport, servers, this.#pace, { token, insecure });
-    this.queries = new QueryCalls(this.#caller, this.#pace, this.#limited);
+    this.queries = new QueryCalls(this.#caller, this.#pace, this.limited);
+    this.queues = queuesOver(this.#caller, this.limited);
     // Every call that waits listens to it, and there may be thousands.
     setMaxListeners(0, this.#life.signal);
   }
 
-  /** Lets all connections go. All that waits ends with this reason, and so does all that is asked from now on. */
+  /** Closes all connections. Pending and later calls reject with this reason. */
   end(reason: Error = closed()): void {
     this.#life.abort(reason);
     this.#transport.close();
@@ -114,7 +123,7 @@ export class HttpClient {
         body: JSON.stringify(body),
         isRepeatable: true,
         what: 'the submission',
-        ...this.#limited(options),
+        ...this.limited(options),
       }),
     );
     const { id, state } = objectIn(answer, 'id') as unknown as Submitted;
@@ -128,13 +137,26 @@ export class HttpClient {
     documents: readonly unknown[],
     options?: CallOptions,
   ): Promise<readonly (Submitted | MillraceError)[]> {
-    return submitPortions(this.#caller, this.#pace, documents, this.#limited(options));
+    const send: SendPortion = (...portion) => sendPortion(this.#caller, ...portion);
+    return submitPortions(send, this.#pace, documents, this.limited(options));
   }
 
   /** Starts a flow that workers have published. `body` is the input and fields of the job. */
   startFlow(flow: string, body: object, options?: SubmitCall): Promise<Submitted> {
     const path = `/api/v1/flows/${encodeURIComponent(flow)}/jobs`;
     return this.#submit(flow, path, body, options);
+  }
+
+  /** One action on all jobs that fit, as a job of its own. */
+  submitBulk(action: BulkAction, match: JobsMatch, options?: SubmitCall): Promise<Submitted> {
+    const { labels, ...filter } = match;
+    const list = labels === undefined ? {} : { labels: labelTerms(labels) };
+    return this.#submit(
+      'bulk',
+      '/api/v1/bulk',
+      { action, filter: { ...filter, ...list } },
+      options,
+    );
   }
 
   async listFlows(options?: CallOptions): Promise<readonly FlowShape[]> {
@@ -159,14 +181,11 @@ export class HttpClient {
   async *jobPages(filter: JobsFilter = {}): AsyncGenerator<JobsPage, void> {
     const { state, name, labels = {}, limit } = filter;
     const query = {
-      ...(state === undefined ? {} : { state }),
-      ...(name === undefined ? {} : { name }),
-      label: Object.entries(labels).map(([key, value]) => `${key}:${value}`),
-      ...(limit === undefined ? {} : { limit: String(limit) }),
+      ...defined({ state, name, limit: limit?.toString() }),
+      label: labelTerms(labels),
     };
     for (let cursor: string | null | undefined = filter.cursor; cursor !== null;) {
-      const from: Record<string, string> = cursor === undefined ? {} : { cursor };
-      const all = { ...query, ...from };
+      const all = { ...query, ...defined({ cursor }) };
       const page: JobsPage = await this.#get('jobs', '/api/v1/jobs', filter, all);
       yield page;
       ({ cursor } = page);
@@ -194,7 +213,7 @@ export class HttpClient {
       body: JSON.stringify({ from, input: options.input }),
       isRepeatable: true,
       what: 'the fork',
-      ...this.#limited(options),
+      ...this.limited(options),
     });
   }
 
@@ -202,7 +221,7 @@ export class HttpClient {
     return this.#post('id', `${taskPath(job, task)}/redrive`, undefined, 'the redrive', options);
   }
 
-  /** It is taken in once, however often the call is repeated: it carries an id of its own. */
+  /** Accepted once, however often the call is repeated: it has its own id. */
   async signal(
     job: JobRef,
     name: string,
@@ -216,7 +235,7 @@ export class HttpClient {
       body: JSON.stringify(asJson(name, value)),
       isRepeatable: true,
       what: 'the signal',
-      ...this.#limited(options),
+      ...this.limited(options),
     });
   }
 
@@ -235,7 +254,7 @@ export class HttpClient {
     // Asked once: a stream that breaks before its first event must not start at a later now.
     const after = options.after ?? (await this.head(options)).seq;
     const job = options.job === undefined ? undefined : jobIdOf(options.job);
-    yield* followEvents(this.#caller, this.#pace, { ...this.#limited(options), after, job });
+    yield* followEvents(this.#caller, this.#pace, { ...this.limited(options), after, job });
   }
 
   onEvent(
@@ -247,14 +266,14 @@ export class HttpClient {
 
   /** What its tasks have printed. */
   logs(job: JobRef, options: LogsOptions = {}): AsyncGenerator<LogShape, void> {
-    return readLogs(this.#caller, this.#pace, jobIdOf(job), this.#limited(options));
+    return readLogs(this.#caller, this.#pace, jobIdOf(job), this.limited(options));
   }
 
   /** The events of a job until it ends, however long the cluster is away; the generator returns the ended job. */
   watch(job: JobRef, options: WatchOptions = {}): AsyncGenerator<EventShape, DatedJob> {
     const { after = 0, retriesForever = true } = options;
     return watchJob(this, this.#pace, jobIdOf(job), {
-      ...this.#limited(options),
+      ...this.limited(options),
       after,
       retriesForever,
     });
@@ -262,7 +281,7 @@ export class HttpClient {
 
   /** Waits for the end of a job, however it ends. */
   async ended(job: JobRef, options?: CallOptions): Promise<DatedJob> {
-    const watching = watchJob(this, this.#pace, jobIdOf(job), this.#limited(options));
+    const watching = watchJob(this, this.#pace, jobIdOf(job), this.limited(options));
     for (;;) {
       const next = await watching.next();
       if (next.done === true) return next.value;
@@ -271,11 +290,7 @@ export class HttpClient {
 
   listNodes(options: NodesOptions = {}): Promise<DatedNodes> {
     const { executor, operator, capability, ...call } = options;
-    const query = {
-      ...(executor === undefined ? {} : { executor }),
-      ...(operator === undefined ? {} : { operator }),
-      ...(capability === undefined ? {} : { capability }),
-    };
+    const query = defined({ executor, operator, capability });
     return this.#get('nodes', '/api/v1/nodes', call, query);
   }
 
@@ -304,7 +319,7 @@ export class HttpClient {
       body: JSON.stringify(spec),
       isRepeatable: true,
       what: 'the schedule',
-      ...this.#limited(options),
+      ...this.limited(options),
     });
   }
 
@@ -314,7 +329,7 @@ export class HttpClient {
       path: schedulePath(id),
       isRepeatable: true,
       what: 'the deletion',
-      ...this.#limited(options),
+      ...this.limited(options),
     });
   }
 
@@ -333,7 +348,7 @@ export class HttpClient {
     options: CallOptions | undefined,
     query: Query = {},
   ): Promise<T> {
-    const { signal, retriesForever } = this.#limited(options);
+    const { signal, retriesForever } = this.limited(options);
     const about = { isRepeatable: true, what: 'it', retriesForever, signal };
     return this.#ask<T>(key, { method: 'GET', path, query, ...about });
   }
@@ -346,7 +361,7 @@ export class HttpClient {
     options: CallOptions | undefined,
     isRepeatable = true,
   ): Promise<T> {
-    const { signal, retriesForever } = this.#limited(options);
+    const { signal, retriesForever } = this.limited(options);
     const content = body === undefined ? {} : { body: JSON.stringify(body) };
     const about = { isRepeatable, what, retriesForever, signal };
     return this.#ask<T>(key, { method: 'POST', path, ...content, ...about });
@@ -358,11 +373,7 @@ export class HttpClient {
   }
 }
 
-function jobIdOf(job: JobRef): JobId {
-  return (typeof job === 'string' ? job : job.id) as JobId;
-}
-
-/** Nothing said is null. */
+/** Undefined becomes null. */
 function asJson(name: string, value: unknown): Json {
   if (value === undefined) return null;
   if (JSON.stringify(value) !== undefined) return value as Json;
@@ -378,20 +389,4 @@ function closed(): MillraceError {
     what: 'This client was closed.',
     todo: 'Close it after all calls have returned.',
   });
-}
-
-function jobPath(job: JobRef): string {
-  return `/api/v1/jobs/${encodeURIComponent(jobIdOf(job))}`;
-}
-
-function taskPath(job: JobRef, task: string): string {
-  return `${jobPath(job)}/tasks/${encodeURIComponent(task)}`;
-}
-
-function nodePath(id: NodeId): string {
-  return `/api/v1/nodes/${encodeURIComponent(id)}`;
-}
-
-function schedulePath(id: ScheduleId): string {
-  return `/api/v1/schedules/${encodeURIComponent(id)}`;
 }

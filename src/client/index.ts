@@ -19,7 +19,8 @@ export type {
   Submitted,
 } from './answers.ts';
 export type { Document, ResultOfJob, SubmitArguments, Submittable } from './client.ts';
-export type { JobRef, JobsFilter, SubmitOptions } from './options.ts';
-export { adjusted } from './adjusted.ts';
+export type { JobRef, JobsFilter, JobsMatch, SubmitOptions } from './options.ts';
+export { withSubmitOptions } from './submit-options.ts';
+export type { QueueName, Queues } from './queues.ts';
 export { schedulesOver } from './schedules.ts';
 export type { Schedules } from './schedules.ts';

@@ -11,7 +11,7 @@ function failed(code: string): JobError {
   } as unknown as JobShape);
 }
 
-test('a code is shown unless it says no more than that something failed', () => {
+test('the code is shown unless it is the generic one', () => {
   expect(failed('http_404').message).toBe(
     'Job j (order) failed at task fetch: no such order (http_404)',
   );

@@ -1,3 +1,4 @@
+import { textOf } from '../kit/index.ts';
 import type { TaskLog } from '../tasks/executors/index.ts';
 
 /** Where lines for people go. `console` fits. */
@@ -5,8 +6,8 @@ export type LogOption = TaskLog;
 
 const line =
   (level: keyof TaskLog) =>
-  (message: string): void =>
-    void process.stderr.write(`${new Date().toISOString()} ${level} ${message}\n`);
+  (message: string, fields?: Readonly<Record<string, unknown>>): void =>
+    void process.stderr.write(`${new Date().toISOString()} ${level} ${message}${textOf(fields)}\n`);
 
 /** Standard error, without debug messages. */
 export const consoleLog: TaskLog = {

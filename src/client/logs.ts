@@ -1,6 +1,6 @@
 /** What the tasks of a job have printed, over as many connections as it takes. */
 import type { LogShape } from '../scheduler/contract/index.ts';
-import { backoffMs, sleep } from '../kit/index.ts';
+import { defined, backoffMs, sleep } from '../kit/index.ts';
 import type { Caller } from './calls/caller.ts';
 import { parsedObject, strangeAnswer } from './calls/problem.ts';
 import { messagesOf } from './events.ts';
@@ -16,10 +16,7 @@ export async function* readLogs(
 ): AsyncGenerator<LogShape, void> {
   const { task, attempt, follow = false, signal } = options;
   const path = `/api/v1/jobs/${encodeURIComponent(job)}/logs`;
-  const query = {
-    ...(task === undefined ? {} : { task }),
-    ...(attempt === undefined ? {} : { attempt: String(attempt) }),
-  };
+  const query = defined({ task, attempt: attempt?.toString() });
   const call = { method: 'GET', path, isRepeatable: true, what: 'the log', signal } as const;
   let after = options.after ?? 0;
   for (let fruitless = 0; ; fruitless += 1) {

@@ -39,6 +39,8 @@ export type {
   OperatorDefinition,
   OperatorOutput,
   ParameterSpec,
+  StepOptions,
+  StepRetry,
   TaskContext,
   TaskDefinition,
   TaskLog,
@@ -54,6 +56,7 @@ export {
   defineTask,
   externalFlow,
   externalTask,
+  sqlTask,
 } from '../tasks/flow/index.ts';
 export type {
   AggregateInput,
@@ -102,11 +105,15 @@ export type { ResultFormat } from './answers.ts';
 export type { Duration } from '../kit/index.ts';
 export { verifyWebhook } from '../scheduler/contract/index.ts';
 export type {
+  BulkAction,
+  BulkOutcome,
   EventShape,
   FlowShape,
   JobShape,
   JobSummary,
   LogShape,
+  CountedQueue,
+  ChangedQueue,
   NodeShape,
   PastRun,
   QueryShape,
@@ -136,6 +143,7 @@ export type {
   ForkOptions,
   JobRef,
   JobsFilter,
+  JobsMatch,
   LogsOptions,
   NodesOptions,
   RerunOptions,
@@ -158,6 +166,7 @@ export {
 export { nearest, type SearchOptions } from './vectors/nearest.ts';
 export type { Metric, NearestOptions, Vector } from './vectors/nearest-sql.ts';
 export type { Runtime, RuntimeOptions, RuntimeSettings } from './runtime/runtime.ts';
+export type { QueueName, Queues } from './queues.ts';
 export type {
   Schedule,
   ScheduledWork,

@@ -79,7 +79,7 @@ test('a worker that drains finishes what it has and says that it has ended', asy
   expect((await client(url).nodes()).map(({ id }) => id)).toEqual([]);
 });
 
-test('what cannot start says why, and leaves nothing open', async () => {
+test('a failed start says why, and leaves nothing open', async () => {
   const wrongly = { server: 'nowhere', log: SILENT };
   await expect(startWorker(wrongly)).rejects.toMatchObject({ code: 'bad_setting' });
   const lacking = { server: '127.0.0.1:1', settings: { expect: ['train'] }, log: SILENT };

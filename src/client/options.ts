@@ -14,7 +14,7 @@ import { type BackoffRange, type Clock, type Duration, systemClock } from '../ki
 export interface ConnectOptions {
   /** What the server's token file lists; not needed for a server of the same user on this machine. */
   readonly token?: string;
-  /** Lets the token travel unencrypted to another machine, for networks that are trusted themselves. */
+  /** Allows sending the token unencrypted to another machine, for trusted networks. */
   readonly insecure?: boolean;
   readonly tls?: TlsFileNames;
   /** How long a call goes on trying once the cluster has answered: longer than a fail-over takes. */
@@ -32,7 +32,7 @@ export interface TlsFileNames {
   readonly key?: string;
 }
 
-/** All that can be set: `connect` sets the rest for its callers. */
+/** Every option; `connect` sets those that its callers do not have. */
 export interface ClientOptions extends Omit<ConnectOptions, 'tls'> {
   /** One address or several, separated by commas: `http://127.0.0.1:7070`. */
   readonly server: string;
@@ -41,7 +41,7 @@ export interface ClientOptions extends Omit<ConnectOptions, 'tls'> {
   readonly firstContactMs?: number;
   /** A connection without a byte for this long, while an answer is awaited, counts as lost. */
   readonly responseTimeoutMs?: number;
-  /** The same for a stream of events, on which the server sends a sign of life now and then. */
+  /** The same for a stream of events, on which the server sends keep-alives. */
   readonly streamTimeoutMs?: number;
   readonly clock?: Clock;
   /** For jitter: a number in [0, 1). */
@@ -83,9 +83,9 @@ export type Limit = <T extends CallOptions>(options?: T) => T & { readonly signa
 export type JobRef = string | { readonly id: string };
 
 export interface CallOptions {
-  /** Gives the call up; it then rejects with the signal's reason. What was asked for may happen all the same. */
+  /** Aborts the call, which rejects with the signal's reason. The request may take effect all the same. */
   readonly signal?: AbortSignal | undefined;
-  /** Outlasts any outage once a server has answered: only the signal gives the call up. */
+  /** Retries through any outage once a server has answered; only the signal ends the call. */
   readonly retriesForever?: boolean | undefined;
 }
 
@@ -95,9 +95,9 @@ export interface SubmitOptions extends CallOptions {
   readonly priority?: Priority;
   /** Instead of the flow's own. */
   readonly name?: string;
-  /** Short text by key, to find the job by. Together with those of the flow; of one key these win. */
+  /** Short texts by key, to find the job by. They are added to those of the flow and replace equal keys. */
   readonly labels?: Labels;
-  /** Jobs with the same key, say of one tenant, take turns with all others as if they were one job. */
+  /** Jobs with the same key, for example of one tenant, share resources with others as if they were one job. */
   readonly fairnessKey?: string;
   /** It starts when no other job with its key has come for `ms`; one that comes meanwhile replaces it, but the first of
    * them waits no longer than `maxMs`. */
@@ -114,7 +114,7 @@ export interface SubmitOptions extends CallOptions {
   readonly runAt?: Date | string;
   /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */
   readonly delay?: Duration;
-  /** Without it one is made up. With it the whole call can be repeated later, by another process too: a job of
+  /** Generated if not given. With it the whole call can be repeated later, by another process too: a job of
    * this id that is there already is answered as it is. */
   readonly jobId?: string;
 }
@@ -138,7 +138,7 @@ export interface ForkOptions extends CallOptions {
 }
 
 export interface SignalOptions extends CallOptions {
-  /** Without it one is made up. The same one again changes nothing, by another process too. */
+  /** Generated if not given. A second signal with the same id changes nothing, also from another process. */
   readonly signalId?: string;
 }
 
@@ -167,13 +167,22 @@ export interface LogsOptions extends CallOptions {
 
 export interface NodesOptions extends CallOptions, NodeFilter {}
 
-export interface JobsFilter extends CallOptions {
+/** Which jobs. */
+export interface JobsMatch {
   readonly state?: JobState;
   readonly name?: string;
   /** Only jobs with all of these. */
   readonly labels?: Labels;
+}
+
+/** As the API takes them: `key:value`. */
+export function labelTerms(labels: Labels): string[] {
+  return Object.entries(labels).map(([key, value]) => `${key}:${value}`);
+}
+
+export interface JobsFilter extends JobsMatch, CallOptions {
   /** How many on a page. */
   readonly limit?: number;
-  /** Where to go on, from an earlier page. */
+  /** The cursor of an earlier page. */
   readonly cursor?: string;
 }

@@ -1,4 +1,4 @@
-/** What a worker of the library can run: the built-in executors, modules, and definitions from the program. */
+/** What a worker inside a program can run: built-in executors, modules, and definitions of the program. */
 import type { NodeSettings } from '../node/config/index.ts';
 import type {
   ExecutorRegistry,
@@ -30,6 +30,7 @@ export async function ownRegistry(
   // A task that several flows use, or that is in a module as well, is one task.
   for (const definition of definitions) registry.add(definition, 'this program');
   for (const flow of flows) registry.addFlow(flow, 'this program');
+  for (const task of tasks) registry.publish(task);
   for (const each of [...operators, ...functions]) registry.addOperator(each, 'this program', null);
   return registry;
 }

@@ -1,4 +1,5 @@
-/** Schedules: what is submitted by itself, and when. */
+/** Schedules: jobs that are submitted automatically. */
+import { defined } from '../kit/index.ts';
 import type { ScheduleId, ScheduleSpec } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
 import type { ScheduleShape } from '../scheduler/contract/index.ts';
@@ -78,8 +79,7 @@ export function schedulesOver(
       const work = await workOf(schedule, offer);
       const spec = {
         timing: timingOf(schedule),
-        ...(misfire === undefined ? {} : { misfire }),
-        ...(overlap === undefined ? {} : { overlap }),
+        ...defined({ misfire, overlap }),
         ...work,
       };
       return asInfo(await http.putSchedule(id as ScheduleId, spec, options));

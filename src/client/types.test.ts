@@ -82,7 +82,7 @@ export async function typed(client: Client, runtime: Runtime, kit: TestRuntime):
   kit.crash({ task: 'count', at: 'sometimes' });
 }
 
-test('what the types say is what comes', async () => {
+test('values have the types that are declared', async () => {
   const runtime = await createTestRuntime();
   const job = await runtime.submit(flow, { text: 'abc' });
   expect(await job.result()).toEqual({ count: 3, at: '1970-01-01T00:00:00.000Z' });

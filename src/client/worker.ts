@@ -20,7 +20,7 @@ export interface StartWorkerOptions extends Offered {
   readonly server: string | readonly string[];
   /** Tasks that run at the same time; 8 if not given. */
   readonly slots?: number;
-  /** Without it one is made up. */
+  /** Generated if not given. */
   readonly nodeId?: string;
   readonly capabilities?: Capabilities;
   readonly token?: string;

@@ -4,7 +4,7 @@ import { ByteBudget } from './byte-budget.ts';
 const budget = (): ByteBudget => new ByteBudget({ smallMax: 10, largeMax: 100, largeFrom: 5 });
 
 describe('a budget of bytes', () => {
-  test('lets shares grow until it is used up, and has room again when one is released', () => {
+  test('grants shares until it is used up, and again when one is released', () => {
     const all = budget();
     const [one, two, three] = [all.share(), all.share(), all.share()];
     expect([one.hold(3), one.hold(5), two.hold(5)]).toEqual([true, true, true]);
@@ -14,7 +14,7 @@ describe('a budget of bytes', () => {
     expect([three.hold(5), all.heldBytes]).toEqual([true, 10]);
   });
 
-  test('keeps small ones apart from large ones', () => {
+  test('has separate budgets for small and large shares', () => {
     const all = budget();
     const [large, other, small] = [all.share(), all.share(), all.share()];
     expect([large.hold(4), large.hold(90), other.hold(20)]).toEqual([true, true, false]);
@@ -34,7 +34,7 @@ describe('a budget of bytes', () => {
     ]);
   });
 
-  test('lets one in that is larger than all of it, alone', () => {
+  test('grants one share that exceeds the whole budget, alone', () => {
     const all = budget();
     expect(all.share().hold(1_000)).toBe(true);
     expect(all.share().hold(6)).toBe(false);

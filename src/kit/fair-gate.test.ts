@@ -14,7 +14,7 @@ function visitor(gate: FairGate, caller: string, seen: string[], signal = never)
   return { entered, leave: () => leave() };
 }
 
-test('callers take turns, however often one of them asks', async () => {
+test('callers take turns, however many calls one of them has', async () => {
   const gate = new FairGate({ max: 1 });
   const seen: string[] = [];
   const first = visitor(gate, 'a', seen);
@@ -30,7 +30,7 @@ test('callers take turns, however often one of them asks', async () => {
   expect([gate.inside, gate.waiting]).toEqual([0, 0]);
 });
 
-test('one caller has no more than its part inside, and the rest is for others', async () => {
+test('one caller has at most its share, and the rest is for others', async () => {
   const gate = new FairGate({ max: 3, perCallerMax: 2 });
   const seen: string[] = [];
   const own = ['a', 'a', 'a'].map((caller) => visitor(gate, caller, seen));
@@ -46,7 +46,7 @@ test('one caller has no more than its part inside, and the rest is for others', 
   expect(gate.inside).toBe(2);
 });
 
-test('when too many wait, the caller with most of them is refused', async () => {
+test('when too many wait, the caller with the most waiting calls is refused', async () => {
   const gate = new FairGate({ max: 1, waitingMax: 3, full: () => new Error('full') });
   const seen: string[] = [];
   const first = visitor(gate, 'a', seen);
@@ -63,7 +63,7 @@ test('when too many wait, the caller with most of them is refused', async () => 
   expect(seen).toEqual(['a', 'a', 'b']);
 });
 
-test('whoever gives up while waiting leaves nothing behind', async () => {
+test('an aborted wait leaves nothing behind', async () => {
   const gate = new FairGate({ max: 1 });
   const seen: string[] = [];
   const first = visitor(gate, 'a', seen);
@@ -79,7 +79,7 @@ test('whoever gives up while waiting leaves nothing behind', async () => {
   await expect(gate.enter('c', gone.signal)).rejects.toThrow('left');
 });
 
-test('whoever is to be next goes before all that wait', async () => {
+test('a call with priority goes before all waiting ones', async () => {
   const gate = new FairGate({ max: 1 });
   const leave = await gate.enter('a', never);
   const seen: string[] = [];

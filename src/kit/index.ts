@@ -8,28 +8,24 @@ export { Backoff, type BackoffRange, backoffMs } from './backoff.ts';
 export { ByteBudget, type ByteShare, budgetFor, requestBytes } from './byte-budget.ts';
 export { type Clock, systemClock } from './clock.ts';
 export { withDeadline } from './deadline.ts';
+export { defined } from './defined.ts';
 export { type Deferred, deferred } from './deferred.ts';
-export {
-  editorPlace,
-  parseDocumentText,
-  pointerKeys,
-  type TextFault,
-  type TextValue,
-} from './document-text.ts';
+export { editorPlace, parseDocumentText, pointerKeys, type TextValue } from './document-text.ts';
 export { type Duration, durationMs, parseDuration } from './duration.ts';
 export { eachOf } from './each-of.ts';
 export { endProcess } from './end-process.ts';
-export { FairGate, type FairGateOptions } from './fair-gate.ts';
+export { FairGate } from './fair-gate.ts';
+export { bracketed, isWildcard } from './host.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { machineName } from './machine-name.ts';
-export { LruCache, type LruCacheOptions } from './lru-cache.ts';
-export { DURATION_BOUNDS, Histogram, type HistogramSeries } from './metrics/histogram.ts';
+export { LruCache } from './lru-cache.ts';
+export { Histogram } from './metrics/histogram.ts';
 export { type MetricLabels, type MetricSample, MetricsPage } from './metrics/page.ts';
 export { ProcessMetrics } from './metrics/process-metrics.ts';
 export { type ProcessOptions, startProcess } from './process.ts';
 export { isProcessGone, machineOf, ownProcess } from './process-identity.ts';
-export { type Say, processLog } from './process-log.ts';
+export { type LogAbout, type Say, processLog, textOf } from './process-log.ts';
 export {
   PRIVATE_FILE,
   PRIVATE_FOLDER,
@@ -42,7 +38,7 @@ export { isAlive } from './process-alive.ts';
 export { SecretRedactor } from './redact-secrets.ts';
 export { redactUrl } from './redact-url.ts';
 export { sleep, sleepOrAbort } from './sleep.ts';
-export { type StartStop, startStop, type StartStopHooks } from './start-stop.ts';
+export { type StartStop, startStop } from './start-stop.ts';
 export { startThread } from './thread.ts';
 export { flushTraces, isTracing } from './tracing/flush.ts';
 export {

@@ -25,12 +25,12 @@ test.each([
   expect(jsonFaultAt(text)).toBe(at);
 });
 
-test('a place is counted as an editor does', () => {
+test('positions are counted as an editor does', () => {
   expect(lineAndColumn('{\n  "a": x', 9)).toBe('line 2, column 8');
   expect(lineAndColumn('x', 0)).toBe('line 1, column 1');
 });
 
-test('JSON is read to its end, and nothing is read past it', () => {
+test('valid JSON has no fault, and a fault is within the text', () => {
   const pieces = fc.constantFrom(
     '{',
     '}',
@@ -66,7 +66,7 @@ test('JSON is read to its end, and nothing is read past it', () => {
   );
 });
 
-test('a string of megabytes is not a problem', () => {
+test('a string of megabytes does not overflow the stack', () => {
   const long = `{"a":"${'x'.repeat(5_000_000)}`;
   expect(jsonFaultAt(long)).toBe(long.length);
 });

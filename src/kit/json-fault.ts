@@ -1,4 +1,4 @@
-/** Where a text stops being JSON. The platform's own message says it for some faults only. */
+/** The position of a syntax error in JSON. The message of `JSON.parse` has it for some errors only. */
 
 const SPACE = /[ \t\n\r]*/y;
 const ESCAPE = /\\(?:["\\/bfnrt]|u[0-9a-fA-F]{4})/y;

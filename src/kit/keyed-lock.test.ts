@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { deferred } from './deferred.ts';
 import { KeyedLock } from './keyed-lock.ts';
 
-test('two that share a key run one after the other, others run at once', async () => {
+test('calls with the same key run one after the other, others at once', async () => {
   const lock = new KeyedLock();
   const gate = deferred();
   const order: string[] = [];
@@ -22,7 +22,7 @@ test('two that share a key run one after the other, others run at once', async (
   expect(order).toEqual(['first starts', 'other', 'first ends', 'second']);
 });
 
-test('a failure frees the key and reaches only its own caller', async () => {
+test('a failure releases the key and reaches only its own caller', async () => {
   const lock = new KeyedLock();
   const failing = lock.run(['a'], () => Promise.reject(new Error('no')));
   const next = lock.run(['a'], () => Promise.resolve('yes'));
@@ -30,7 +30,7 @@ test('a failure frees the key and reaches only its own caller', async () => {
   await expect(next).resolves.toBe('yes');
 });
 
-test('callers that want the same keys in another order do not wait for each other for ever', async () => {
+test('callers that take the same keys in another order do not deadlock', async () => {
   const lock = new KeyedLock();
   const runs = Array.from({ length: 20 }, (_, at) =>
     lock.run(at % 2 === 0 ? ['x', 'y'] : ['y', 'x'], () => Promise.resolve(at)),

@@ -16,7 +16,7 @@ test('drops the entry that was used longest ago', () => {
   expect(held(cache)).toBe('ac');
 });
 
-test('an entry that is written again takes the room of its new value', () => {
+test('an overwritten entry has the weight of its new value', () => {
   const cache = new LruCache<string, string>({ weightMax: 4, weightOf: ({ length }) => length });
   cache.set('a', 'xxx');
   cache.set('a', 'x');
@@ -27,7 +27,7 @@ test('an entry that is written again takes the room of its new value', () => {
   expect(held(cache)).toBe('ac');
 });
 
-test('an entry that weighs more than all may is held alone', () => {
+test('an entry that exceeds the total weight is held alone', () => {
   const cache = new LruCache<string, string>({ weightMax: 4, weightOf: ({ length }) => length });
   cache.set('a', 'x');
   cache.set('b', 'xxxxxxxx');
@@ -36,7 +36,7 @@ test('an entry that weighs more than all may is held alone', () => {
   expect(held(cache)).toBe('c');
 });
 
-test('holds what a list in order of use would hold, whatever is done to it', () => {
+test('behaves like a list in order of use under any sequence of calls', () => {
   const act = fc.tuple(fc.constantFrom('get', 'set', 'delete'), fc.constantFrom(...KEYS));
   fc.assert(
     fc.property(fc.array(act, { maxLength: 200 }), fc.integer({ min: 1, max: 4 }), (acts, max) => {

@@ -16,7 +16,7 @@ afterEach(() => {
 });
 const mode = (path: string): number => statSync(path).mode & 0o777;
 
-test('a folder that is made is for its user only', () => {
+test('a created folder is private to its user', () => {
   makePrivateFolder(join(folder, 'a/b'));
   expect([mode(join(folder, 'a')), mode(join(folder, 'a/b'))]).toEqual([0o700, 0o700]);
 });
@@ -31,7 +31,7 @@ test.skipIf(process.platform !== 'linux')(
   },
 );
 
-test('an old data folder is closed to others; a folder by another name stays as it is', () => {
+test('an existing data folder is made private; a folder of another name is not changed', () => {
   for (const name of ['.millrace', 'shared']) mkdirSync(join(folder, name), { mode: 0o755 });
   makePrivateFolder(join(folder, '.millrace'));
   makePrivateFolder(join(folder, 'shared'));
@@ -39,7 +39,7 @@ test('an old data folder is closed to others; a folder by another name stays as 
   expect(mode(join(folder, 'shared'))).toBe(0o755);
 });
 
-test('a file is closed to others, and one that is not there is not made', () => {
+test('a file is made private, and a missing one is not created', () => {
   const file = join(folder, 'store');
   closeToOthers(file);
   writeFileSync(file, '');

@@ -3,7 +3,7 @@ import { processLog } from './process-log.ts';
 
 const now = (): string => '2026-11-16T00:00:00.000Z';
 
-test('JSON has one object per line, with level, fields and what is said of every line', () => {
+test('JSON has one object per line, with level, fields and common fields', () => {
   const lines: string[] = [];
   const write = (text: string): void => void lines.push(text);
   const say = processLog({
@@ -27,11 +27,16 @@ test('JSON has one object per line, with level, fields and what is said of every
   expect(lines.every((line) => line.indexOf('\n') === line.length - 1)).toBe(true);
 });
 
-test('text shows time and severity, and nothing that steers a terminal', () => {
+test('text shows time and severity, and no control characters', () => {
   const lines: string[] = [];
   const write = (text: string): void => void lines.push(text);
   const say = processLog({ format: 'text', level: 'debug', now, write });
   say('ready');
   say('\u001B[2Jgone', 'error');
-  expect(lines).toEqual([`${now()} ready\n`, `${now()} error \uFFFD[2Jgone\n`]);
+  say('read', 'info', { rows: 2 });
+  expect(lines).toEqual([
+    `${now()} ready\n`,
+    `${now()} error \uFFFD[2Jgone\n`,
+    `${now()} read  {"rows":2}\n`,
+  ]);
 });

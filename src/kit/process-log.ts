@@ -1,7 +1,13 @@
-/** What a process says of itself: one line each, for people or for machines. */
+/** The log of a process: one line per entry, as text or JSON. */
 
 const SEVERITIES = ['debug', 'info', 'warn', 'error'] as const;
 type Severity = (typeof SEVERITIES)[number];
+
+/** Fields of every line in JSON. The name of a node may be known later than its first lines. */
+export interface LogAbout {
+  readonly pid: number;
+  node?: string;
+}
 
 export interface ProcessLogOptions {
   readonly format: 'text' | 'json';
@@ -10,8 +16,7 @@ export interface ProcessLogOptions {
   /** The time as text. */
   readonly now: () => string;
   readonly write: (text: string) => void;
-  /** Fields of every line in JSON. */
-  readonly about?: Readonly<Record<string, string | number>>;
+  readonly about?: LogAbout;
 }
 
 export type Say = (
@@ -21,7 +26,7 @@ export type Say = (
 ) => void;
 
 export function processLog(options: ProcessLogOptions): Say {
-  const { format, level, now, write, about = {} } = options;
+  const { format, level, now, write, about } = options;
   const least = SEVERITIES.indexOf(level);
   return (message, severity = 'info', fields) => {
     if (SEVERITIES.indexOf(severity) < least) return;
@@ -31,9 +36,20 @@ export function processLog(options: ProcessLogOptions): Say {
       return;
     }
     // Messages may quote what users have written: nothing of it may steer the terminal.
-    const plain = message.replaceAll(/[^\P{Cc}\n\t]/gu, '\uFFFD');
+    const text = `${message}${textOf(fields)}`;
+    const plain = text.replaceAll(/[^\P{Cc}\n\t]/gu, '\uFFFD');
     write(`${at} ${severity === 'info' ? '' : `${severity} `}${plain}\n`);
   };
+}
+
+/** Fields behind a message for people. Handlers log anything: what is not JSON is left out. */
+export function textOf(fields: Readonly<Record<string, unknown>> | undefined): string {
+  if (fields === undefined) return '';
+  try {
+    return `  ${JSON.stringify(fields)}`;
+  } catch {
+    return '';
+  }
 }
 
 function jsonLine(line: object, fields: Readonly<Record<string, unknown>> | undefined): string {

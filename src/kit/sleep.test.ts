@@ -46,7 +46,7 @@ test('sleepOrAbort resolves on abort instead of rejecting', async () => {
   expect(clock.nextAtMs).toBeNull();
 });
 
-test('takes no listener along: a signal that outlives many sleeps keeps none of them', async () => {
+test('removes its listener: a signal that outlives many sleeps keeps none of them', async () => {
   const clock = new VirtualClock();
   const { signal } = new AbortController();
   let listeners = 0;

@@ -45,14 +45,14 @@ test('it can be started again, with a signal of its own', async () => {
   expect(signals.map((signal) => signal.aborted)).toEqual([true, false]);
 });
 
-test('of calls that overlap the last one decides', async () => {
+test('of overlapping calls the last one decides', async () => {
   const { thing, log } = recorded();
   await Promise.all([thing.start(), thing.stop(), thing.start()]);
   expect(thing.running).toBe(true);
   expect(log).toEqual(['start', 'stop', 'start']);
 });
 
-test('a stop tells a start that is still at work, then waits for it', async () => {
+test('a stop aborts a start in progress, then waits for it', async () => {
   const gate = deferred();
   const { thing, log, signals } = recorded({ start: () => gate.promise });
   const starting = thing.start();

@@ -13,6 +13,9 @@ export interface Fake {
 /** Functions by the names of tasks and executors, or a list of what `fake` makes. */
 export type Fakes = Readonly<Record<string, Executor['run']>> | readonly Fake[];
 
+/** Nothing is null. */
+type FakeResult<Result> = null extends Result ? Result | void : Result;
+
 /**
  * A function that runs instead of a task, with the task's types. The schemas of the task stay in force: an input that
  * they refuse fails the task, and so does a result.
@@ -26,7 +29,7 @@ export function fake<Input, Result>(
   run: (
     input: Jsonified<Input>,
     context: TaskContext,
-  ) => NoInfer<Result> | Promise<NoInfer<Result>>,
+  ) => FakeResult<NoInfer<Result>> | Promise<FakeResult<NoInfer<Result>>>,
 ): Fake {
   const { name } = task;
   const given = (input: Json): Jsonified<Input> => input as Jsonified<Input>;

@@ -35,6 +35,21 @@ test('a fake has the types of its task, and its schemas stay in force', async ()
   await expect(bad.result()).rejects.toThrow('/cents');
 });
 
+test('a fake of a task without a result returns nothing', async () => {
+  const mail = defineTask({
+    name: 'mail',
+    input: z.string(),
+    run: (): void => {
+      throw new Error('nothing is sent in a test');
+    },
+  });
+  const sent: string[] = [];
+  const fakes = [fake(mail, (to) => void sent.push(to))];
+  await using runtime = await createTestRuntime({ fakes });
+  expect(await (await runtime.submit(mail, 'Ada')).result()).toBeNull();
+  expect(sent).toEqual(['Ada']);
+});
+
 test('a schedule fires as time advances, by flow, by name and by hand', async () => {
   const startAt = '2030-01-01T00:00:00Z';
   await using runtime = await createTestRuntime({ flows: [order], fakes: [bill], startAt });

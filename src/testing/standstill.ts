@@ -73,6 +73,7 @@ async function reasonFor(
     case 'concurrency_key':
     case 'rate_limit':
     case 'limit_per_node':
+    case 'paused':
     case 'alone':
     case 'admission':
       return explained.why;

@@ -3,7 +3,6 @@ import { instant } from '../scheduler/core/index.ts';
 import type { Instant, JobId, Settings, TermId } from '../scheduler/core/index.ts';
 import { Leader, cronCalendar } from '../scheduler/coordinator/index.ts';
 import type { VirtualClock } from '../kit/index.ts';
-import { parsedJob } from '../scheduler/contract/index.ts';
 import type { JobShape, ScheduleShape } from '../scheduler/contract/index.ts';
 import { openMemoryStore } from '../scheduler/store/index.ts';
 import type { Store } from '../scheduler/store/index.ts';
@@ -61,8 +60,14 @@ export async function leadInMemory(options: {
   });
   const job = async (id: JobId): Promise<JobShape | null> => {
     const { value } = await reader.job(id);
-    return value === null ? null : parsedJob(value);
+    return inJson(value) as JobShape | null;
   };
-  const schedules = async () => (await reader.schedules()).value;
+  const schedules = async (): Promise<readonly ScheduleShape[]> =>
+    inJson((await reader.schedules()).value) as readonly ScheduleShape[];
   return { store, leader, now, job, schedules, fired: () => fired };
+}
+
+/** As a client gets it: results are values and times are text. */
+function inJson(shape: object | null): unknown {
+  return JSON.parse(JSON.stringify(shape));
 }

@@ -1,6 +1,6 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
 import { MillraceError, isFinished } from '../scheduler/core/index.ts';
-import type { JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
+import type { Explanation, JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
 import { ExecutorRegistry, FatalError, builtIns } from '../tasks/executors/index.ts';
 import type {
   Executor,
@@ -13,10 +13,11 @@ import { submissionOf } from '../tasks/flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
-import { JobError, adjusted } from '../client/index.ts';
+import { JobError, withSubmitOptions } from '../client/index.ts';
 import type {
   Document,
   JobRef,
+  Queues,
   ResultOfJob,
   Schedules,
   SubmitArguments,
@@ -34,6 +35,7 @@ import type { Execution } from './history.ts';
 import { standstillOf } from './standstill.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
+import { testQueues } from './test-queues.ts';
 import { testSchedules } from './test-schedules.ts';
 import { VirtualTime } from './time.ts';
 
@@ -104,6 +106,8 @@ export class TestRuntime {
   readonly #readers: WeakMap<object, (result: Json) => unknown> = new WeakMap();
   /** With the schedules of a client. Time passes for them with `advance`. */
   readonly schedules: Schedules;
+  /** As those of a client: what is paused does not start, however much time passes. */
+  readonly queues: Queues;
   #jobs = 0;
 
   /** `createTestRuntime` makes one. */
@@ -154,6 +158,7 @@ export class TestRuntime {
     this.#history = parts.history;
     this.#fleet = parts.fleet;
     this.#realTimeoutMs = parts.realTimeoutMs;
+    this.queues = testQueues(this.#led.leader.queues);
     this.schedules = testSchedules({
       service: this.#led.leader.schedules,
       read: this.#led.schedules,
@@ -179,7 +184,7 @@ export class TestRuntime {
 
   async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {
     const { jobId = this.#nextJobId() } = options;
-    const reply = await this.#led.leader.jobs.submit(adjusted(document, options), {
+    const reply = await this.#led.leader.jobs.submit(withSubmitOptions(document, options), {
       jobId: jobId as JobId,
       isFresh: options.jobId === undefined,
     });
@@ -210,6 +215,11 @@ export class TestRuntime {
     const found = await this.#led.job(id);
     if (found !== null) return found;
     throw new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
+  }
+
+  /** Why a task waits, in words such as those of `millrace explain`; null if its job has ended. */
+  async explain(job: JobRef, task: string): Promise<Explanation | null> {
+    return this.#led.leader.jobs.explain(idOf(job), task as TaskId);
   }
 
   /**

@@ -1,6 +1,6 @@
 /** An executor as a test sees it: what it does is written down, and its worker dies where the test says. */
 import type { Json } from '../scheduler/core/index.ts';
-import type { Executor, Recorded, TaskContext } from '../tasks/executors/index.ts';
+import type { Executor, Recorded, StepOptions, TaskContext } from '../tasks/executors/index.ts';
 import type { CrashPlan, CrashPoint } from './crashes.ts';
 import type { History } from './history.ts';
 
@@ -43,16 +43,21 @@ function watchedContext(
   const isHere = (step: string, at: CrashPoint['at']): boolean =>
     plan.isHere({ task, job, step, at });
   // What it returns is of the context's own making: that knows whether the handler awaits it.
-  const step = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> => {
+  const step = <T>(
+    name: string,
+    fn: () => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<Recorded<T>> => {
     if (isHere(name, 'before')) return diedHere(crash);
-    if (typeof fn !== 'function') return context.step(name, fn);
-    const done = context.step<T>(name, async () => {
+    if (typeof fn !== 'function') return context.step(name, fn, options);
+    const watched = async (): Promise<T> => {
       history.stepped(context, name);
       onMoved();
       const made = await fn();
       onMoved();
       return isHere(name, 'during') ? diedHere(crash) : made;
-    });
+    };
+    const done = context.step<T>(name, watched, options);
     return done.then((value) => (isHere(name, 'after') ? diedHere(crash) : value));
   };
   return new Proxy(context, {

@@ -71,7 +71,7 @@ afterEach(async () => {
   await store.close();
 });
 
-test('a job is submitted through a follower, watched to its end and read', async () => {
+test('a job is submitted through a follower, watched until it ends and read', async () => {
   const worker = await ScriptedWorker.join(leader, 'w-1', ['echo']);
   const { id, state } = await client.submitDocument(document);
   expect(state).toBe('queued');
@@ -104,7 +104,7 @@ test('a job is submitted through a follower, watched to its end and read', async
   }
 });
 
-test('a list is taken one by one, and what is refused names its field', async () => {
+test('a list is accepted one by one, and a refusal names its field', async () => {
   const [first, second] = await client.submitDocuments([document, { tasks: [] }]);
   expect(first).toMatchObject({ state: 'queued' });
   expect(second).toMatchObject({ code: 'bad_input', path: '/tasks' });

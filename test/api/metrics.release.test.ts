@@ -64,5 +64,12 @@ test('every exported metric is documented, and every documented one is exported'
   }
   expect(onServer).toMatch(/^millrace_commit_seconds_count [1-9]/m);
   expect(onWorker.split('\n')).toContain('millrace_worker_run_seconds_count{executor="echo"} 1');
+  await until(async () => {
+    const { nodes } = (await (await fetch(`${url}/api/v1/nodes`)).json()) as {
+      nodes: { figures: { residentBytes: number; diskFreeBytes: number } | null }[];
+    };
+    const { residentBytes = 0, diskFreeBytes = 0 } = nodes[0]?.figures ?? {};
+    return residentBytes > 1e6 && diskFreeBytes > 0;
+  }, 'a heartbeat with the memory and the disk of the worker');
   await Promise.all([worker.stop(), server.stop()]);
 }, 120_000);

@@ -57,6 +57,11 @@ const LINES: Readonly<Record<string, (scene: Scene) => readonly (readonly string
   nodes: ({ url }) => [['nodes', '--server', url]],
   drain: ({ url }) => [['drain', 'here', '--wait', '--server', url]],
   release: ({ url }) => [['release', 'here', '--server', url]],
+  queues: ({ url }) => [
+    ['queues', 'pause', 'nobody', '--server', url],
+    ['queues', '--server', url],
+    ['queues', 'resume', 'nobody', '--server', url],
+  ],
   schedules: ({ url }) => [
     ['schedules', 'create', 's', file('job.json'), '--every', '1h', '--server', url],
     ['schedules', '--server', url],

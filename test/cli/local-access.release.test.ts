@@ -60,7 +60,7 @@ test('the user who started a server on loopback needs no token, for jobs and any
   expect((await post('/api/v1/queries', query)).status).toBe(201);
 });
 
-test.runIf(isRoot)('another user of the machine is refused, by HTTP and by gRPC', async () => {
+test.runIf(isRoot)('another user of the machine is refused over HTTP and gRPC', async () => {
   const { url, grpc, port, token } = await startServer();
   const said = await asSomebodyElse(`
     const answer = await fetch('${url}/api/v1/jobs', {
@@ -133,7 +133,7 @@ test('with tokens on loopback a query reads the working folder and what the cata
   expect(await ask('select * from t', { t: '/etc/passwd' })).toBe('path_refused');
 });
 
-test('nobody else can look into what a node keeps, also where it was made more open before', async () => {
+test('the data of a node is private to its user, also where it was not before', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-modes-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const data = join(folder, '.millrace');

@@ -12,7 +12,7 @@ test('wrong use leaves with 2', async () => {
   expect(await once(child, 'exit')).toEqual([2, null]);
 });
 
-test('a reader that stops reading is not an error', async () => {
+test('a closed stdout is not an error', async () => {
   const child = spawn(process.execPath, [bin, '--help'], { stdio: ['ignore', 'pipe', 'pipe'] });
   child.stdout.destroy();
   const complaints: string[] = [];
@@ -21,7 +21,7 @@ test('a reader that stops reading is not an error', async () => {
   expect(complaints).toEqual([]);
 });
 
-test('a reader that reads no messages changes nothing', async () => {
+test('a closed stderr changes nothing', async () => {
   const child = spawn(process.execPath, [bin, 'nonsense'], { stdio: ['ignore', 'ignore', 'pipe'] });
   child.stderr.destroy();
   expect(await once(child, 'exit')).toEqual([2, null]);

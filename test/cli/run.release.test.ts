@@ -244,7 +244,7 @@ test('in a terminal the graph is drawn in place, and Ctrl-C gives the cursor bac
   expect(leftovers()).toEqual([]);
 });
 
-test('a terminal that is closed takes the run with it', async () => {
+test('closing the terminal ends the run', async () => {
   const { exited, screen } = await inTerminal();
   // The command is the child of `script`; a terminal that goes tells it so.
   process.kill(runnerOf(Number(readFileSync(join(folder, 'mark-terminal'), 'utf8'))), 'SIGHUP');

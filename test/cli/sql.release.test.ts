@@ -8,7 +8,7 @@ const SALES =
   "select i as id, ['cup', 'pot', 'tea'][1 + i % 3] as item, i % 7 as cents from range(3000) as t(i)";
 const ITEMS = 'select item, count(*) as sold from sales group by item order by item';
 
-test('rows go to a file, and are counted by two workers of which nothing stays', async () => {
+test('rows are written to a file and counted by two workers, and nothing is left behind', async () => {
   const write = start('sql', SALES, '--output', 'sales.parquet');
   expect(await ended(write)).toEqual({ code: 0, signal: null });
   expect(said(write, 'stderr')).toMatch(/^3,000 rows to sales.parquet in \S+\.$/);

@@ -2,6 +2,7 @@ import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { FakeLeader, assignment, lease } from '../rig/fake-leader.ts';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { identify } from '../rig/identify.ts';
 import { openDoor } from '../rig/leader-entry.ts';
@@ -72,7 +73,7 @@ afterAll(() => rmSync(folder, { recursive: true }));
 
 const BIN = fileURLToPath(new URL('../../bin/millrace.js', import.meta.url));
 
-test('it says that it is ready, runs tasks of its modules, drains on SIGTERM and exits 0', async () => {
+test('it reports readiness, runs tasks of its modules, drains on SIGTERM and exits with 0', async () => {
   const { leader, worker } = await startReady('--capability', 'gpu=nvidia', '--slots', '3');
   const [offer] = leader.registered;
   expect(offer).toMatchObject({
@@ -103,7 +104,7 @@ test('it says that it is ready, runs tasks of its modules, drains on SIGTERM and
   expect(leader.left).toHaveLength(1);
 });
 
-test('what is expected and not registered ends it with 2 before it registers', async () => {
+test('a missing expected executor ends it with exit code 2 before it registers', async () => {
   const { leader, worker } = await start('--expect', 'double', '--expect', 'train');
   expect(await worker.exited).toMatchObject({ code: 2 });
   await worker.output.line(/not registered on this worker: train/, 'stderr');
@@ -123,16 +124,18 @@ test('a handler that blocks its thread keeps its lease, and its start is reporte
   expect(await worker.exited).toMatchObject({ code: 0 });
 });
 
-test('started by a node it tells that it is ready, and ends with the node', async () => {
+test('as the child of a node it reports readiness, and ends with the node', async () => {
   const leader = new FakeLeader();
   const server = await openDoor(leader);
   const flags = ['worker', '--server', server, '--node-id', 'w-1', '--module', module];
   const child = spawn(process.execPath, [BIN, ...flags], {
-    stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    stdio: ['ignore', 'pipe', 'inherit', 'ipc'],
   });
   onTestFinished(() => void child.kill('SIGKILL'));
   const exited = once(child, 'exit');
+  const printed = once(createInterface({ input: child.stdout! }), 'line');
   expect(await once(child, 'message')).toEqual(['ready', undefined]);
+  expect(await printed).toEqual(['millrace worker ready w-1']);
   const started = itemOf(leader, 'started');
   leader.give(assignment(1, 'wait'));
   await started;
@@ -144,7 +147,7 @@ test('started by a node it tells that it is ready, and ends with the node', asyn
   expect(leader.left).toHaveLength(1);
 });
 
-test('a blocked handler that is asked to stop costs the process after its grace period', async () => {
+test('a blocked handler that is cancelled ends the process after its grace period', async () => {
   const { leader, worker } = await startReady('--abort-grace-ms', '300');
   const started = itemOf(leader, 'started');
   leader.give(assignment(1, 'block', { input: '60000' }));
@@ -154,7 +157,7 @@ test('a blocked handler that is asked to stop costs the process after its grace 
   await worker.output.line(/a handler has blocked this process for 300 ms/, 'stderr');
 });
 
-test('a handler that only ignores its abort costs the process as well, with exit code 1', async () => {
+test('a handler that ignores its abort ends the process with exit code 1', async () => {
   const { leader, worker } = await startReady('--abort-grace-ms', '300');
   const started = itemOf(leader, 'started');
   leader.give(assignment(1, 'deaf'));

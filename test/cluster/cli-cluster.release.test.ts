@@ -27,7 +27,7 @@ async function read(
       if (isEnough(id)) break;
     }
   } catch (error) {
-    // It was killed in the middle of a word.
+    // It was killed in the middle of a line.
     if (!(error instanceof TypeError)) throw error;
   }
   return numbers;
@@ -56,14 +56,16 @@ test('a stream of events is resumed at another node after a change of leaders: n
   const last = await cluster.client.waitForEvent(({ event }) => event === 'job.succeeded', {
     job: job.id,
   });
-  const rest = await read(cluster.node('n-2'), seen.at(-1) ?? 0, (id) => id >= last.id);
+  const from = seen.at(-1) ?? 0;
+  // If all was seen before the kill there is nothing left to read but signs of life.
+  const rest = from >= last.id ? [] : await read(cluster.node('n-2'), from, (id) => id >= last.id);
   const all = [...seen, ...rest];
   expect(all).toEqual(Array.from({ length: all.length }, (_, at) => at + 1));
   expect(all.length).toBeGreaterThanOrEqual(last.id);
   await expectCleanEnd(fixture);
 });
 
-test('a server that is gone is distinguished from a mistake by exit code 3', async () => {
+test('an unreachable server has exit code 3, unlike wrong use', async () => {
   const { cluster } = await startTestCluster({ workers: 0 });
   const { plan } = cluster.node('n-1');
   const document = cluster.file('job.json');

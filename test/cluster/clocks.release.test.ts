@@ -48,7 +48,7 @@ async function outOfStep(settings: TestClusterOptions['settings'] = {}): Promise
   return fixture;
 }
 
-test('clocks ten minutes ahead and behind: fail-over both ways, and work that runs goes on', async () => {
+test('with clocks ten minutes ahead and behind, fail-over works both ways and running tasks continue', async () => {
   const fixture = await outOfStep(LONG_SESSIONS);
   const { cluster, client, sql } = fixture;
   const file = cluster.file('go');

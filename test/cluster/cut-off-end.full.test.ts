@@ -12,7 +12,7 @@ import { Load } from '../rig/cluster/load.ts';
 /** Reads and requests that wait for the database have limits of their own, one after the other. */
 const TIMEOUT_MS = 40_000;
 
-test('a node that never hears of its database again still ends in order when it is asked to', async () => {
+test('a node that is cut off from its database forever still shuts down cleanly', async () => {
   const fixture = await startTestCluster({
     leaders: 0,
     workers: 0,

@@ -87,7 +87,7 @@ async function expectAllGoOn(cluster: Cluster, waiting: Waiting): Promise<void> 
   ]);
 }
 
-test('a worker is killed between two steps and inside of one: only what was not finished is done again', async () => {
+test('a worker is killed between two steps and inside one: only unfinished steps are repeated', async () => {
   const fixture = await startTestCluster({ ...OPTIONS, workers: 1 });
   const { cluster } = fixture;
   const file = cluster.file('go');
@@ -153,7 +153,7 @@ test('everything is killed while tasks wait, and goes on when it is started agai
   await expectCleanEnd(fixture);
 });
 
-test('a worker is killed after its handler has committed: the next attempt finds that, and pays nothing', async () => {
+test('a worker is killed after its handler has committed: the next attempt commits nothing', async () => {
   const fixture = await startTestCluster({ ...OPTIONS, workers: 1 });
   const { cluster, database } = fixture;
   const sql = postgres(database, { max: 1 });

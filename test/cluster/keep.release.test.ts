@@ -4,7 +4,7 @@ import { RefusedCall } from '../rig/cluster/client.ts';
 import { startTestCluster, takenFrom } from '../rig/cluster/test-cluster.ts';
 import { until } from '../rig/until.ts';
 
-test('whoever waits gets the result of a job that is not kept, over a dead leader, and then nothing is left', async () => {
+test('a waiting caller gets the result of a job that is not kept, also after a fail-over', async () => {
   const fixture = await startTestCluster({
     leaders: 2,
     workers: 1,

@@ -7,9 +7,15 @@ import type { JobId } from '../../src/scheduler/core/index.ts';
 import { deferred } from '../../src/kit/index.ts';
 import { ControlPlaneService } from '../../src/edge/grpc/gen/millrace/v1/control_plane.ts';
 import { toWireNewJob } from '../../src/edge/grpc/codec/change.ts';
-import { LeaderChannel, clientChannel } from '../../src/edge/grpc/index.ts';
+import { LeaderChannel } from '../../src/edge/grpc/index.ts';
+import { grpcJobs } from '../rig/grpc-jobs.ts';
 import { errorOfStatus } from '../../src/edge/grpc/status.ts';
-import { LONG_TTLS, expectAllEnded, startTestCluster } from '../rig/cluster/test-cluster.ts';
+import {
+  LONG_TTLS,
+  expectAllEnded,
+  startTestCluster,
+  tablesFollow,
+} from '../rig/cluster/test-cluster.ts';
 import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 import type { ClusterNode } from '../rig/cluster/cluster-node.ts';
 
@@ -29,7 +35,7 @@ async function pair(): Promise<Pair> {
   return { fixture, follower: fixture.cluster.node('n-2'), leader };
 }
 
-test('our client follows from leader to leader, and one job stays one job', async () => {
+test('the client follows a new leader, and a repeated submission stays one job', async () => {
   const { fixture, follower } = await pair();
   const { cluster, client } = fixture;
   const http = new HttpClient({ server: cluster.urls.join(','), responseTimeoutMs: 2_000 });
@@ -42,6 +48,7 @@ test('our client follows from leader to leader, and one job stays one job', asyn
     expect(await client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
   }
   expect(await client.leader()).toMatchObject({ nodeId: follower.id, epoch: 2 });
+  await tablesFollow(fixture.sql);
   expect(await fixture.sql`select count(*)::int from millrace.job`).toEqual([{ count: 2 }]);
   await expectAllEnded(fixture);
 });
@@ -62,6 +69,7 @@ test('a write to a follower is refused over HTTP, with who leads and when to ask
   expect(await asked.json()).toMatchObject(leader);
   expect((await fetch(`${follower.plan.url}/readyz`)).status).toBe(200);
   expect((await fetch(`${follower.plan.url}/readyz?leader=1`)).status).toBe(503);
+  await tablesFollow(fixture.sql);
   expect([...(await fixture.sql`select 1 from millrace.job`)]).toEqual([]);
   await expectAllEnded(fixture);
 });
@@ -98,7 +106,7 @@ test('our own clients, HTTP and gRPC, follow the leader that a follower names', 
   const jobId = uuidv7() as JobId;
   const [one, two] = await Promise.all([
     http.submitDocument(DOCUMENT),
-    clientChannel(channel).submitAll([{ document: DOCUMENT, jobId }]),
+    grpcJobs(channel).submitAll([{ document: DOCUMENT, jobId }]),
   ]);
   expect(two).toEqual([expect.objectContaining({ jobId, changed: true })]);
   for (const id of [one.id, jobId]) {

@@ -8,6 +8,7 @@ import {
   terms,
   startTestCluster,
   takenFrom,
+  tablesFollow,
 } from '../rig/cluster/test-cluster.ts';
 import { expectSoon } from '../rig/until.ts';
 import { Load } from '../rig/cluster/load.ts';
@@ -44,6 +45,7 @@ test('leader after leader: every leader term has the next epoch, and each acknow
     // At once after an answer: what was acknowledged is in the database, whatever the leader had in mind.
     const { id } = await client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
     await leader.process.crash();
+    await tablesFollow(fixture.sql);
     expect(await fixture.sql`select count(*)::int from millrace.job where id = ${id}`).toEqual([
       { count: 1 },
     ]);

@@ -12,7 +12,7 @@ import {
 import { expectSoon } from '../rig/until.ts';
 import { Load } from '../rig/cluster/load.ts';
 
-test('a leader that stood still beyond its TTL finds its writes refused, and follows', async () => {
+test('a leader that was paused beyond its TTL has its writes refused, and follows', async () => {
   const fixture = await startTestCluster({
     leaders: 2,
     workers: 2,
@@ -52,7 +52,7 @@ test('a leader that stood still beyond its TTL finds its writes refused, and fol
   await expectAllEnded(fixture);
 });
 
-test('two nodes that stand still in turn lead in turn, and what runs is executed once', async () => {
+test('two nodes that are paused in turn lead in turn, and tasks are executed once', async () => {
   const fixture = await startTestCluster({
     leaders: 2,
     workers: 1,

@@ -5,6 +5,7 @@ import {
   expectOnce,
   startTestCluster,
   takenFrom,
+  tablesFollow,
 } from '../rig/cluster/test-cluster.ts';
 import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 import { writeFileSync } from 'node:fs';
@@ -70,6 +71,7 @@ test('killed after a submission and its lease were committed, before any reply: 
   const { id } = await submitted;
   const job = await client.waitForJob(id);
   expect(job.tasks[0]).toMatchObject({ state: 'succeeded', attempt: 1 });
+  await tablesFollow(sql);
   expect(await sql`select count(*)::int from millrace.job`).toEqual([{ count: 1 }]);
   expectOnce(fixture);
   await expectAllEnded(fixture);

@@ -88,6 +88,22 @@ test('a `leader` that waits leads when the one before it leaves', async () => {
   await expectAllEnded(fixture);
 });
 
+test('servers without slots are listed as nodes, the leader and those that stand by', async () => {
+  const fixture = await startTestCluster({ leaders: 2, workers: 1 });
+  const { cluster } = fixture;
+  await expectSoon(async () => {
+    const nodes = await cluster.client.allNodes();
+    expect(nodes.map(({ id, status, slots }) => [id, status, slots > 0])).toEqual([
+      ['n-1', 'healthy', false],
+      ['n-2', 'healthy', false],
+      ['w-1', 'healthy', true],
+    ]);
+  });
+  await cluster.node('n-2').process.stop();
+  expect((await cluster.client.allNodes()).map(({ id }) => id)).toEqual(['n-1', 'w-1']);
+  await expectAllEnded(fixture);
+});
+
 test('a node of the role `worker` executes and never leads; an observer does neither', async () => {
   const fixture = await startTestCluster({ leaders: 1, workers: 0 });
   const { cluster, client } = fixture;

@@ -11,6 +11,7 @@ import {
   LONG_SESSIONS,
   startTestCluster,
   takenFrom,
+  tablesFollow,
 } from '../rig/cluster/test-cluster.ts';
 import { expectSoon, until } from '../rig/until.ts';
 
@@ -185,6 +186,7 @@ test('streams of every node and observer have no gap and no repetition over kill
   for (const watch of watches) await watch.end();
   console.log(`observers show a job of the new term after ${tookMs.map(Math.round).join(', ')} ms`);
   await expectSoon(async () => {
+    await tablesFollow(sql);
     const [row] = await sql`select count(*)::int as live from millrace.job where state < 2`;
     expect(row).toEqual({ live: 0 });
   });

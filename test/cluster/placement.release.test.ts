@@ -97,7 +97,7 @@ test('a node runs no more of a kind than the placement allows', async () => {
   await expectCleanEnd(fixture);
 });
 
-test('half rolled out, new work waits and says for what; the rest runs, and so does it when a node can', async () => {
+test('in a partial deployment, tasks that no node can run wait, explain why, and run when a node can', async () => {
   const fixture = await startTestCluster({ workers: 0 });
   const { cluster } = fixture;
   const old = moduleOf(cluster, 'alpha', "() => 'old'");
@@ -136,7 +136,7 @@ test('half rolled out, new work waits and says for what; the rest runs, and so d
   await expectCleanEnd(fixture);
 });
 
-test('a factory that is missing at run time sends the task elsewhere and counts as nothing', async () => {
+test('an executor that is missing at run time returns the task without counting an attempt', async () => {
   const fixture = await startTestCluster({ workers: 0, settings: { quarantineFailures: 1 } });
   const { cluster } = fixture;
   const head = `import { MissingOperatorError } from ${JSON.stringify(EXECUTORS)};`;

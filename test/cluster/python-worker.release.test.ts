@@ -11,17 +11,26 @@ vi.setConfig({ testTimeout: 120_000 });
 const ROOT = fileURLToPath(new URL('../../', import.meta.url));
 const READY_MS = 30_000;
 
-function hasGrpc(): boolean {
-  try {
-    execFileSync('python3', ['-c', 'import grpc, google.protobuf'], { stdio: 'ignore' });
-    return true;
-  } catch {
-    console.warn('SKIPPED: python3 has no grpcio, so the worker in Python was not tested.');
-    return false;
+/** The first one on the path may be one that a version manager has put there, without packages of the system. */
+const PYTHONS = ['python3', '/usr/bin/python3'];
+
+/** Null if none has gRPC. */
+function pythonWithGrpc(): string | null {
+  for (const python of PYTHONS) {
+    try {
+      execFileSync(python, ['-c', 'import grpc, google.protobuf'], { stdio: 'ignore' });
+      return python;
+    } catch {
+      // The next one may have it.
+    }
   }
+  console.warn('SKIPPED: no python3 has grpcio, so the worker in Python was not tested.');
+  return null;
 }
 
-test.skipIf(!hasGrpc())(
+const PYTHON = pythonWithGrpc();
+
+test.skipIf(PYTHON === null)(
   'a worker in Python runs tasks, also after the leader was killed',
   async () => {
     const database = await freshDatabase();
@@ -38,7 +47,7 @@ test.skipIf(!hasGrpc())(
     const servers = cluster.nodes.map(({ plan }) => plan.grpc).join(',');
     const worker = TestProcess.start(
       ['--server', servers, '--id', 'snake', '--descriptors', descriptors],
-      { node: 'python3', script: `${ROOT}examples/python-worker/worker.py` },
+      { node: PYTHON ?? '', script: `${ROOT}examples/python-worker/worker.py` },
     );
     onTestFailed(() => console.error(worker.output.text()));
     await worker.line(/^python worker ready snake/, READY_MS);

@@ -33,7 +33,7 @@ describe.runIf(isLinux)('a query', () => {
     await fixture.end();
   });
 
-  test('is not disturbed by a worker that drains: it stays until nobody reads from it', async () => {
+  test('is not disturbed by a draining worker, which stays until its outputs were read', async () => {
     const fixture = await QueryCluster.start(here);
     const [one, two] = [fixture.worker(1), fixture.worker(2)];
     const id = await fixture.submit(SLOW);
@@ -102,7 +102,9 @@ describe.runIf(isLinux)('a query that needs more than there is', () => {
     const failed = [...(await fixture.tasks(id)).values()].filter(
       ({ state }) => state === 'failed',
     );
-    expect(failed).toMatchObject([{ attempt: 2 }]);
+    expect(failed).toHaveLength(1);
+    // Each of the two shortages has one more try, and a task can meet both.
+    expect([2, 3]).toContain(failed[0]?.attempt);
     const after = await fixture.submit(SLOW);
     await fixture.expectRight(after, SLOW);
     await fixture.end();

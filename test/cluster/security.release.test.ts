@@ -92,7 +92,7 @@ test('a worker needs a certificate of the authority and a token', async () => {
   log.expectSilenceOn(...Object.values(TOKENS), 'PRIVATE KEY');
 });
 
-test('passwords and tokens are in nothing that any command says, whatever goes wrong', async () => {
+test('no output of any command contains passwords or tokens', async () => {
   const { folder, database, log } = await surroundings();
   const password = 'correct-horse-battery';
   const url = new URL(database);

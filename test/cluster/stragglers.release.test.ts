@@ -23,8 +23,8 @@ async function duplicatedTask(fixture: QueryCluster, id: string): Promise<TaskEv
   return fixture.event(id, (event) => isOf(event, 's1') && event.kind === 'duplicated');
 }
 
-describe.runIf(isLinux)('a query on four workers, one of which does not get on', () => {
-  test('ends without it if its engines stand still, and the rows are those of DuckDB', async () => {
+describe.runIf(isLinux)('a query on four workers, one of which makes no progress', () => {
+  test('ends without it if its engines are paused, and the rows are those of DuckDB', async () => {
     const fixture = await QueryCluster.start(here, { workers: 4, settings: LONG_TTL });
     const one = fixture.worker(1);
     const id = await fixture.submit(SLOW, STRAGGLERS);
@@ -49,7 +49,7 @@ describe.runIf(isLinux)('a query on four workers, one of which does not get on',
     await fixture.end();
   });
 
-  test('ends without it if its process stands still, long before its session ends', async () => {
+  test('ends without it if its process is paused, long before its session ends', async () => {
     // The others read what it has made from its disk: over the network it would not answer.
     const options = { workers: 4, settings: LONG_TTL, args: [] };
     const fixture = await QueryCluster.start(here, options);

@@ -6,6 +6,7 @@ import {
   expectSucceeded,
   startTestCluster,
   takenFrom,
+  tablesFollow,
 } from '../rig/cluster/test-cluster.ts';
 import type { TestCluster } from '../rig/cluster/test-cluster.ts';
 import { expectSoon } from '../rig/until.ts';
@@ -24,6 +25,7 @@ async function submit(sql: postgres.ISql, given: postgres.JSONValue): Promise<st
 
 /** Jobs of this id in any state, and what waits for the leader. */
 async function counts({ sql }: TestCluster): Promise<unknown> {
+  await tablesFollow(sql);
   const [row] = await sql`
     select (select count(*) from millrace.job)::int as jobs,
            (select count(*) from millrace.inbox)::int as inbox`;

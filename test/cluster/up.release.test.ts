@@ -69,7 +69,7 @@ test('jobs of an `up` that was killed go on when it is started again', async () 
   await expectCleanFolder(solo);
 });
 
-test('a cluster is not to be had on DuckDB, and `serve` says so', async () => {
+test('a cluster cannot run on DuckDB, and `serve` says so', async () => {
   for (const args of [[], ['--database', './work/millrace.duckdb'], ['--database', 'duckdb://x']]) {
     const refused = await millrace(['serve', ...args], { MILLRACE_DATABASE: '' });
     expect(refused).toMatchObject({ code: 2, out: '' });

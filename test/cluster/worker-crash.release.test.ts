@@ -58,7 +58,7 @@ test('a second worker with the name of a living one is refused, and costs no tas
   await expectCleanEnd(fixture);
 });
 
-test('a full worker is missed before its TTL, and a lease that it never started is given to another', async () => {
+test('the loss of a full worker is detected before its TTL, and its unstarted lease goes to another', async () => {
   const fixture = await startTestCluster({ workers: 0, settings: LONG_TTL });
   const { cluster } = fixture;
   await cluster.startWorker({ slots: 1, args: ['--prefetch', '1'] });

@@ -22,7 +22,7 @@ async function isCalled({ cluster }: TestCluster, node: string, kind: string): P
   );
 }
 
-test('a worker that sleeps through its TTL finds its task elsewhere, stops its own, and comes back', async () => {
+test('a worker that was paused beyond its TTL stops its lost task, and registers again', async () => {
   const fixture = await startTestCluster({
     workers: 1,
     settings: { ...SHORT_TTL, nodeForgetMs: 200 },
@@ -80,7 +80,7 @@ test('a handler that blocks its thread for longer than the TTL keeps its lease',
   await expectCleanEnd(fixture);
 });
 
-test('a handler that ignores its abort costs its process after the grace, and the task runs elsewhere', async () => {
+test('a handler that ignores its abort ends its process after the grace period, and the task runs elsewhere', async () => {
   const fixture = await startTestCluster({ workers: 0, settings: { backoffMs: 50 } });
   const { cluster } = fixture;
   const module = cluster.file('deaf-once.mjs');

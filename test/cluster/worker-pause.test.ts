@@ -14,7 +14,7 @@ function wordsOf(server: string): WorkerService {
   return workerChannel({ channel, pollWaitMs: 5_000 });
 }
 
-test('what a zombie reports after its TTL is refused, and the result of the other one stands', async () => {
+test('a report of a paused worker after its TTL is refused, and the other result stands', async () => {
   const fixture = await startTestCluster({ workers: 0, settings: SHORT_TTL });
   const { cluster } = fixture;
   const leader = wordsOf((await cluster.leading()).plan.grpc);

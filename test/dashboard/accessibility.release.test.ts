@@ -89,7 +89,13 @@ test('every view has names, roles and contrast that everybody can use', async ()
         ? page.getByPlaceholder(text)
         : page.getByText(text).first();
       await isThere.waitFor({ state: 'attached' });
-      const found = [...complaints, ...(await violations(page))];
+      // Asked for less motion, nothing moves.
+      const moving = await page.evaluate<number>('document.getAnimations().length');
+      const found = [
+        ...complaints,
+        ...(await violations(page)),
+        ...(moving > 0 ? [`${moving} animations`] : []),
+      ];
       if (found.length > 0) faults[`${colorScheme} ${hash}`] = found;
       await page.context().close();
     }

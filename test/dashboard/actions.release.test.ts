@@ -89,6 +89,7 @@ test(
 
     await page.goto(`${server.url}/#/jobs`);
     await page.getByRole('button', { name: 'Start a job' }).click();
+    await page.getByLabel('What').selectOption('billing');
     await page.getByText('1 live worker can run it').waitFor();
     const start = page.getByRole('button', { name: 'Start', exact: true });
     await page.getByLabel('amount').fill('forty');
@@ -104,8 +105,10 @@ test(
     await page.getByText(/^Succeeded in/).waitFor();
 
     await page.goto(`${server.url}/#/jobs?q=state:succeeded`);
+    expect(await page.getByRole('button', { name: 'Act on all' }).isDisabled()).toBe(true);
+    await page.getByLabel('Search jobs').fill('name:billing');
     await page.getByRole('button', { name: 'Act on all' }).click();
-    await page.getByText(/^\d+ jobs$/).waitFor();
+    await page.getByText('1 job', { exact: true }).waitFor();
     await page.getByLabel('Action').selectOption('rerun');
     await page.getByRole('button', { name: 'Rerun all' }).click();
     await page.getByRole('heading', { name: 'bulk' }).waitFor();

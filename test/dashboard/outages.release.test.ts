@@ -10,6 +10,7 @@ import { freePort } from '../rig/cluster/free-port.ts';
 import { Proxy } from '../rig/cluster/proxy.ts';
 import { startTestCluster, takenFrom } from '../rig/cluster/test-cluster.ts';
 import { startDashboard } from '../rig/dashboard-server.ts';
+import { until } from '../rig/until.ts';
 
 afterAll(closeBrowser);
 
@@ -129,6 +130,9 @@ test(
     await list.page.getByRole('link', { name: 'before' }).waitFor(WAIT);
     await leader.process.crash();
     expect(await takenFrom(fixture, leader)).toMatchObject({ nodeId: 'n-2' });
+    // It leads by the database; it serves when it has loaded what there is.
+    const isServing = async (): Promise<boolean> => (await fetch(`${url}/readyz?leader=1`)).ok;
+    await until(isServing, 'the new leader to serve');
     const { id } = await post(follower, '/api/v1/jobs', work('after'));
     await list.page.getByRole('link', { name: 'after' }).waitFor(WAIT);
     await list.page.getByRole('link', { name: 'before' }).waitFor();

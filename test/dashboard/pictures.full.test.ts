@@ -98,25 +98,41 @@ async function withWork(server: DashboardServer): Promise<Readonly<Record<string
       { id: 'evaluate', executor: 'echo', dependsOn: ['train'] },
     ],
   });
-  return { report, stuck, query: await withQuery(server) };
+  await server.call('POST', 'queues/pause', {
+    executor: 'mail',
+    reason: 'the mail server is down until 06:00',
+  });
+  return { report, stuck, ...(await withQueries(server)) };
 }
 
-/** A distributed query over a file whose keys are uneven. */
-async function withQuery(server: DashboardServer): Promise<string> {
+/** Distributed queries over a file; the keys of the second one are uneven. */
+async function withQueries(
+  server: DashboardServer,
+): Promise<{ readonly query: string; readonly skewed: string }> {
   const made = await server.call<{ id: string }>('POST', 'queries', {
-    sql: `select ['DE', 'FR', 'US'][1 + (range % 3)::int] as region, range % 7 as customer, range as amount from range(40000)`,
+    sql: `select ['DE', 'FR', 'US'][1 + (range % 3)::int] as region, case when range % 10 < 7 then 'c-1' else 'c-' || range end as customer, range as amount from range(40000)`,
   });
   await server.ended(made.id);
   const rows = await fetch(`${server.url}/api/v1/queries/${made.id}/results?format=parquet`);
   const orders = join(server.folder, 'orders.parquet');
   writeFileSync(orders, Buffer.from(await rows.arrayBuffer()));
-  const { id } = await server.call<{ id: string }>('POST', 'queries', {
-    sql: 'select region, count(*) as orders, sum(amount)::decimal(18,2) as total\nfrom orders group by region order by total desc',
-    tables: { orders },
-    settings: { shufflePartitions: 4, singleFragmentBytes: 0 },
-  });
-  await server.ended(id);
-  return id;
+  const run = async (sql: string): Promise<string> => {
+    const { id } = await server.call<{ id: string }>('POST', 'queries', {
+      sql,
+      tables: { orders },
+      settings: { shufflePartitions: 4, singleFragmentBytes: 0 },
+    });
+    await server.ended(id);
+    return id;
+  };
+  return {
+    query: await run(
+      'select region, count(*) as orders, sum(amount)::decimal(18,2) as total\nfrom orders group by region order by total desc',
+    ),
+    skewed: await run(
+      'select customer, amount, rank() over (partition by customer order by amount desc) as place\nfrom orders',
+    ),
+  };
 }
 
 async function take(page: Page, name: string): Promise<void> {
@@ -125,7 +141,7 @@ async function take(page: Page, name: string): Promise<void> {
 
 test('the views of the guide show what it says', async () => {
   const server = await startDashboard(['--module', writeModule(), '--node-id', 'n-1']);
-  const { report, stuck, query } = await withWork(server);
+  const { report, stuck, query, skewed } = await withWork(server);
   const views = [
     ['jobs', 'light', '#/jobs', 'train model'],
     ['job', 'light', `#/jobs/${report}?task=charge`, '3 attempts'],
@@ -133,6 +149,8 @@ test('the views of the guide show what it says', async () => {
     ['logs', 'dark', `#/jobs/${report}?tab=logs`, 'the bank is closed'],
     ['graph', 'dark', `#/jobs/${report}?tab=graph`, '24 of 24 done'],
     ['plan', 'light', `#/queries/${query}?tab=plan`, 'As text'],
+    ['stages', 'light', `#/queries/${skewed}?tab=stages`, 'Skewed'],
+    ['health', 'dark', '#/health', 'the mail server is down'],
   ] as const;
   for (const [name, colorScheme, hash, text] of views) {
     const { page, complaints } = await openPage(`${server.url}/${hash}`, {
@@ -141,8 +159,14 @@ test('the views of the guide show what it says', async () => {
       reducedMotion: 'reduce',
     });
     await page.getByText(text).first().waitFor();
-    await page.getByText(/^#\d/).waitFor();
+    await page.getByText(/^#\d/).first().waitFor();
     if (name === 'job') await page.getByText('×3').waitFor();
+    if (name === 'health') await page.setViewportSize({ width: 1200, height: 800 });
+    if (name === 'stages')
+      await page
+        .getByText(/^Shuffle:/)
+        .first()
+        .click();
     if (name === 'why') await page.getByRole('heading', { name: 'Input' }).waitFor();
     await take(page, name);
     expect(complaints).toEqual([]);

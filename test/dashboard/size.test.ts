@@ -15,13 +15,21 @@ test('the first load has at most 60 kB, gzipped', () => {
   expect(kilobytes('index.html', 'main.js', 'main.css', 'icon.svg')).toBeLessThanOrEqual(60);
 });
 
-test('a graph adds at most 17 kB, the SQL editor 124 kB', () => {
+test('the other views add at most 20 kB, a graph 17 kB, the SQL editor 124 kB', () => {
+  expect(kilobytes('more-views.js')).toBeLessThanOrEqual(20);
   expect(kilobytes('graph-layout.js')).toBeLessThanOrEqual(17);
   expect(kilobytes('sql-editor.js')).toBeLessThanOrEqual(124);
 });
 
 test('the files name no other server', () => {
-  for (const name of ['index.html', 'main.js', 'main.css', 'graph-layout.js', 'sql-editor.js']) {
+  for (const name of [
+    'index.html',
+    'main.js',
+    'main.css',
+    'more-views.js',
+    'graph-layout.js',
+    'sql-editor.js',
+  ]) {
     const addresses = readFileSync(join(FOLDER, name), 'utf8').match(/https?:\/\/[\w.-]+/g) ?? [];
     expect({ name, foreign: addresses.filter((each) => each !== 'http://www.w3.org') }).toEqual({
       name,

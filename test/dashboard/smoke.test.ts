@@ -21,5 +21,10 @@ test('shows a job that is submitted while the page is open, without a complaint 
   expect(await trace.getAttribute('href')).toBe(`https://traces.example/${'a1'.repeat(16)}?x=1`);
   await page.getByRole('link', { name: 'Result' }).click();
   await page.getByText('"<script>alert(2)</script>"').waitFor();
+  // Loaded only now, with what it shares with the page.
+  await page.getByRole('link', { name: 'Health' }).click();
+  await page.getByText('All is well.').waitFor();
+  await page.keyboard.press('p');
+  await page.getByRole('button', { name: 'Paused' }).waitFor();
   expect(complaints).toEqual([]);
-}, 60_000);
+}, 120_000);

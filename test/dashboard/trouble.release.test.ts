@@ -2,6 +2,7 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
 import { closeBrowser, openPage } from '../rig/browser.ts';
 import { freePort } from '../rig/cluster/free-port.ts';
@@ -13,11 +14,25 @@ const LIMIT_MS = 120_000;
 /** The browser itself says so of every answer that is not a success. */
 const isStatusLine = (text: string): boolean => text.startsWith('Failed to load resource');
 
+/** Everything that the page shows, with what appears when one points at it. */
+const shownText = (page: Page): Promise<string> =>
+  page.evaluate(
+    `document.title + document.body.innerText +
+      [...document.querySelectorAll('[title], [aria-label]')].map((each) => each.title + each.ariaLabel).join('')`,
+  );
+
 test(
   'hostile text in names, ids, errors and results stays text in every view',
   async () => {
     const server = await startDashboard();
     const evil = '"><img src=x onerror=alert(1)><script>alert(2)</script>javascript:alert(3)';
+    // One turns the text behind it around, the other cannot be seen.
+    const hidden = 'a\u202Egnp.exe\u200B';
+    const stuck = await server.submit({
+      name: hidden,
+      labels: { team: hidden },
+      tasks: [{ id: 'a', executor: hidden, placement: { capabilities: { gpu: hidden } } }],
+    });
     const id = await server.submit({
       name: evil,
       idempotencyKey: evil.slice(0, 100),
@@ -32,7 +47,7 @@ test(
       ],
     });
     const { id: query } = await server.call<{ id: string }>('POST', 'queries', {
-      sql: `select '${evil}' as "<svg onload=alert(4)>", 9007199254740993 as big, 1.10::decimal(9,2) as exact`,
+      sql: `select '${hidden}' as "${hidden}", '${evil}' as "<svg onload=alert(4)>", 9007199254740993 as big, 1.10::decimal(9,2) as exact`,
     });
     await Promise.all([server.ended(id), server.ended(query)]);
     const { page, complaints } = await openPage(server.url);
@@ -43,12 +58,19 @@ test(
       [`#/jobs/${id}?tab=events`, 'job.failed'],
       [`#/jobs/${id}?tab=result`, 'task_failed'],
       [`#/queries/${query}`, '9007199254740993'],
+      [`#/jobs/${stuck}?task=a`, 'Why it waits'],
+      [`#/jobs/${stuck}?tab=graph`, 'a⟨202E⟩gnp.exe'],
+      [`#/queries/${query}?tab=plan`, 'As text'],
+      ['#/queries', 'a⟨202E⟩gnp.exe'],
+      ['#/health', 'a⟨202E⟩gnp.exe'],
+      ['#/nodes', 'slots in use'],
       ['#/events', 'job.failed'],
       [`#/${encodeURIComponent(evil)}`, 'There is nothing here'],
       [`#/jobs?q=${encodeURIComponent(evil)}`, 'Cannot read'],
     ] as const) {
       await page.goto(`${server.url}/${hash}`);
       await page.getByText(text).first().waitFor();
+      expect(await shownText(page)).not.toMatch(/[\u202E\u200B]/);
     }
     await page.goto(`${server.url}/#/queries/${query}`);
     await page.getByText('1.10', { exact: true }).waitFor();
@@ -104,7 +126,7 @@ test(
     await page.getByLabel('Token').fill(reader);
     await page.getByRole('button', { name: 'Sign in' }).click();
     await page.getByRole('heading', { name: 'kept' }).waitFor();
-    await page.getByText('read', { exact: true }).waitFor();
+    await page.getByRole('banner').getByText('read', { exact: true }).waitFor();
     expect(await page.getByRole('button', { name: 'Cancel' }).count()).toBe(0);
     await page.getByRole('button', { name: 'sign out' }).click();
     await page.getByLabel('Token').fill(admin);

@@ -39,7 +39,15 @@ function writeModule(): { readonly path: string; readonly letGo: () => void } {
          };
          look();
        }),
-     });`,
+     });
+     export const decide = defineTask({
+       name: 'decide',
+       run: async (_input, { step, waitFor }) => {
+         await step('prepare', () => 1);
+         return waitFor('decision', { timeout: '3d' });
+       },
+     });
+     export const ask = defineTask({ name: 'ask', run: (_input, { call }) => call('held', hold) });`,
   );
   return { path, letGo: () => writeFileSync(gate, '') };
 }
@@ -65,6 +73,61 @@ test(
     await page.getByLabel('Search the log').fill('nothing like it');
     await page.getByText('No line fits').waitFor();
     expect(await page.locator('.log-lines b').count()).toBe(0);
+    expect(complaints).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'lines come as they are printed, and what hides in text is shown',
+  async () => {
+    const { path, letGo } = writeModule();
+    const server = await startDashboard(['--module', path]);
+    const id = await server.submit({
+      name: 'a\u202Egnp.exe',
+      labels: { team: 'x\u200By' },
+      tasks: [
+        { id: 'first', executor: 'hold' },
+        { id: 'second', executor: 'print', dependsOn: ['first'], input: '\u202Eabc' },
+      ],
+    });
+    const { page, complaints } = await openPage(`${server.url}/#/jobs/${id}?tab=logs`);
+    const asked: string[] = [];
+    page.on('request', (request) => asked.push(request.url()));
+    await page.getByRole('heading', { name: 'a⟨202E⟩gnp.exe' }).waitFor();
+    await page.getByRole('link', { name: 'team=x⟨200B⟩y' }).waitFor();
+    await page.getByText('Nothing printed yet').waitFor();
+    letGo();
+    await page.getByText('2 lines').waitFor();
+    await page.getByText(/^Succeeded in/).waitFor();
+    // One question for what is there, then one stream: nothing is asked again and again.
+    const logs = asked.filter((url) => url.includes('/logs'));
+    expect(logs.filter((url) => !url.includes('follow=1')).length).toBeLessThanOrEqual(1);
+    await page.goto(`${server.url}/#/jobs/${id}?task=second`);
+    await page.getByText('"⟨202E⟩abc"').waitFor();
+    await page.goto(`${server.url}/#/nodes`);
+    await page.getByText('Shuffle disk').waitFor();
+    expect(complaints).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a number of a result keeps all its digits',
+  async () => {
+    const server = await startDashboard();
+    const tasks = [{ id: 'a', executor: 'echo', input: { n: 42 } }];
+    const id = await server.submit({ name: 'exact', tasks });
+    await server.ended(id);
+    const { page, complaints } = await openPage(server.url);
+    // As a worker in another language may report it.
+    const digits = '12345678901234567890';
+    await page.route(`**/api/v1/jobs/${id}`, async (route) => {
+      const text = await (await route.fetch()).text();
+      await route.fulfill({ body: text.replaceAll('"n":42', `"n":${digits}`) });
+    });
+    await page.goto(`${server.url}/#/jobs/${id}?tab=result`);
+    await page.getByText(digits, { exact: true }).waitFor();
     expect(complaints).toEqual([]);
   },
   LIMIT_MS,
@@ -145,6 +208,64 @@ test(
     await page.getByText('All is well.').waitFor();
     await page.getByText(/alerts worth having/).click();
     await page.getByRole('row', { name: /A task that no node can run .* at most 5 min/ }).waitFor();
+    expect(complaints).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a queue is paused and resumed, and what waits for it leads there',
+  async () => {
+    const { path } = writeModule();
+    const server = await startDashboard(['--module', path]);
+    const held = await server.submit({ name: 'holder', tasks: [{ id: 'h', executor: 'hold' }] });
+    const { page, complaints } = await openPage(`${server.url}/#/health`);
+    const queues = page.getByRole('region', { name: 'Queues' });
+    await queues.getByRole('button', { name: 'Pause hold' }).click();
+    await page.getByText('1 task that runs will not be stopped.').waitFor();
+    await page.getByLabel('Reason').fill('the bank is down');
+    await page.getByRole('button', { name: 'Pause', exact: true }).click();
+    await queues.getByText(': the bank is down').waitFor();
+    const caller = await server.submit({ name: 'caller', tasks: [{ id: 'c', executor: 'ask' }] });
+    await page.goto(`${server.url}/#/jobs/${caller}?task=c`);
+    const panel = page.getByRole('complementary', { name: 'Task c' });
+    await panel.getByRole('listitem').filter({ hasText: 'hold' }).getByText('queued').waitFor();
+    await page
+      .getByText(/^Waiting for/)
+      .locator('..')
+      .getByRole('link')
+      .click();
+    await page.getByRole('heading', { name: 'hold', exact: true }).waitFor();
+    await page.getByRole('button', { name: 'show hold' }).click();
+    await page.getByRole('link', { name: 'Queues can be resumed here' }).click();
+    await queues.getByRole('button', { name: 'Resume hold' }).click();
+    await page.getByRole('button', { name: 'Resume', exact: true }).click();
+    await queues.getByRole('button', { name: 'Pause hold' }).waitFor();
+    expect(page.url()).not.toContain(held);
+    expect(complaints).toEqual([]);
+  },
+  LIMIT_MS,
+);
+
+test(
+  'a signal is sent to a task that waits, and stands among its steps and with the result',
+  async () => {
+    const server = await startDashboard(['--module', writeModule().path]);
+    const id = await server.submit({ name: 'expense', tasks: [{ id: 'd', executor: 'decide' }] });
+    const { page, complaints } = await openPage(`${server.url}/#/jobs/${id}?task=d`);
+    await page.getByText(/task d waits for signal decision/).waitFor();
+    await page.getByRole('button', { name: 'Signal' }).click();
+    await page.getByText('Tasks wait for: decision.').waitFor();
+    await page.getByLabel('Value (JSON, or nothing for null)').fill('{"by": "Ada"}');
+    await page.getByRole('button', { name: 'Send' }).click();
+    await page.getByText(/^Succeeded in/).waitFor();
+    const panel = page.getByRole('complementary', { name: 'Task d' });
+    await panel.getByRole('heading', { name: '3 steps' }).waitFor();
+    const steps = await panel.locator('.attempts summary').allTextContents();
+    expect(steps.toSorted()).toEqual(['decisionsignal', 'decisiontime limit', 'prepare']);
+    await page.getByRole('link', { name: 'Result' }).click();
+    await page.getByRole('heading', { name: '1 signal' }).waitFor();
+    await page.getByText('taken by d').waitFor();
     expect(complaints).toEqual([]);
   },
   LIMIT_MS,

@@ -91,10 +91,10 @@ test('order-processing: killed and started again, an order is charged and shippe
 test('order-processing: what cannot be shipped is taken back', async () => {
   const cwd = folder();
   const main = example('order-processing/main.ts');
-  const out = await ran(TSX, [main, 'A-2', 'anvil'], cwd, 1);
-  expect(lines(out)).toEqual([
-    'A-2: a new order',
-    'A-2: reserved',
+  const said = lines(await ran(TSX, [main, 'A-2', 'anvil'], cwd, 1));
+  // The first task may begin before its submission is answered.
+  expect(said.slice(0, 2).toSorted()).toEqual(['A-2: a new order', 'A-2: reserved']);
+  expect(said.slice(2)).toEqual([
     'A-2: charged',
     'A-2: refunded',
     'A-2: released',
@@ -170,7 +170,8 @@ test('back-office: a client without code runs it on workers of two modules', asy
     const { flows } = (await (await fetch(`${url}/api/v1/flows`)).json()) as {
       readonly flows: readonly { readonly name: string }[];
     };
-    return flows.length === 3;
+    const names = new Set(flows.map(({ name }) => name));
+    return ['notice', 'order', 'report'].every((name) => names.has(name));
   }, 'not all flows are published');
   const said = [
     'small order: "R-A1"',

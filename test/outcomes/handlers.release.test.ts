@@ -66,7 +66,7 @@ const gaveUp = (words: string): Expected => [
   new RegExp(`^gave up after 1 attempt; the last error was ${words}`),
 ];
 
-test('whatever a handler throws ends in words', async () => {
+test('whatever a handler throws ends in a readable error', async () => {
   const { client, up } = await startNode();
   const better = 'throw an Error that says what went wrong$';
   const expected = {
@@ -92,7 +92,7 @@ const refused = (words: string): Expected => ['bad_input', new RegExp(`^${words}
 
 test('steps, sleeps, waits, maps and calls that make no sense fail for good, and say what would', async () => {
   const { client } = await startNode();
-  const duration = 'Use milliseconds or text such as 90s, 2h30m or 3d, up to ten years.$';
+  const duration = 'Use milliseconds, text such as 90s, 2h30m or 3d, or a Date, up to ten years.$';
   const expected = {
     noStepName: refused('A step needs a name. Later attempts find .* Pass a text as the first'),
     ourStepName: refused("'\\$sleep/x' is not a valid name for a step. .* Choose another name.$"),

@@ -64,7 +64,7 @@ test('a result that its schema refuses fails for good, and its waiting callers g
   await expectStillAtWork(runtime);
 });
 
-test('what a handler throws in this process harms nobody here', async () => {
+test('what a handler throws does not harm this process', async () => {
   const runtime = await start();
   await expect((await runtime.submit(throwing, 'proxy')).result()).rejects.toThrow(
     'the handler threw something that cannot be shown; throw an Error',
@@ -72,7 +72,7 @@ test('what a handler throws in this process harms nobody here', async () => {
   await expectStillAtWork(runtime);
 });
 
-test('a task that calls itself comes to an end, and says why', async () => {
+test('a task that calls itself ends with an error', async () => {
   const runtime = await start();
   const handle = await runtime.submit(deeper, 0, { jobId: 'root' });
   const { tasks } = await ended(handle);

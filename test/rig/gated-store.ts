@@ -19,7 +19,7 @@ export interface Gate {
   failNext(error: MillraceError, applied?: boolean): void;
   /** Commits that this refuses fail with what it answers. */
   refuseIf(check: (batch: Batch) => MillraceError | null): void;
-  /** Reading back fails with this from now on. */
+  /** Loading fails with this from now on. */
   failReads(error: MillraceError): void;
   /** The jobs that wait are not loaded before `release`; `waiting` counts those reads. */
   holdLoads(): { readonly waiting: number; release(): void };
@@ -91,7 +91,7 @@ export function gated(inner: Store): Gate {
   };
 }
 
-/** Reading back the jobs that wait, when somebody says so. */
+/** Loads the waiting jobs only when it is released. */
 class HeldLoads {
   readonly #inner: Store;
   #held: { waiting: number; readonly opened: Deferred<void> } | null = null;

@@ -1,7 +1,7 @@
 /**
  * Drives the pure core in virtual time, without stores and without promises. Every event is one
  * step and one commit: its batch goes to rows in memory, its replies to whoever asked, and then
- * all that must always hold is checked. `restart` drops the memory and reads it back from the
+ * all that must always hold is checked. `restart` drops the memory and loads it from the
  * rows, as a new leader does, so a test can do it anywhere and expect to notice nothing.
  */
 import {
@@ -275,7 +275,7 @@ export class Harness {
 
   // The machinery
 
-  /** Drops the memory and reads it back, as a new leader does. Parked polls are gone. */
+  /** Drops the memory and loads it again, as a new leader does. Parked polls are gone. */
   restart(): void {
     this.restartWith([this.rows.liveImages()]);
   }

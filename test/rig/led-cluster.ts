@@ -9,7 +9,7 @@ import { VirtualClock } from './virtual-clock.ts';
 import { calm, rig } from './worker-rig.ts';
 import type { Rig, RigOptions } from './worker-rig.ts';
 
-/** A leader is believed for so long without a word. */
+/** How long a leader counts as alive without a message. */
 const TERM_MS = 10_000;
 
 export class LedCluster {

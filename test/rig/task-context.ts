@@ -1,6 +1,6 @@
 /** A context for one handler that runs outside of any worker. It records the calls. */
 import type { JobId, TaskId } from '../../src/scheduler/core/index.ts';
-import type { TaskContext, TaskLog, WithLifeline } from '../../src/tasks/executors/index.ts';
+import type { TaskContext, TaskLog, WithAttemptHooks } from '../../src/tasks/executors/index.ts';
 
 export interface TestContext extends TaskContext {
   readonly logged: string[];
@@ -49,7 +49,7 @@ export function testContext(parts: Partial<TaskContext> = {}): TestContext {
 }
 
 /** The contexts of the attempts of one task, by number. Their steps last, as a worker has them. */
-export function attemptsOf(taskId: string): (attempt: number) => TestContext & WithLifeline {
+export function attemptsOf(taskId: string): (attempt: number) => TestContext & WithAttemptHooks {
   const steps = new Map<string, unknown>();
   return (attempt) => ({
     ...testContext({
@@ -61,7 +61,7 @@ export function attemptsOf(taskId: string): (attempt: number) => TestContext & W
         return steps.get(name) as never;
       },
     }),
-    lifeline: {
+    attemptHooks: {
       hold: () => () => {},
       onSuspended: () => {},
       unfit: () => Promise.resolve(),

@@ -126,6 +126,16 @@ export const contexts: readonly TaskDefinition[] = [
       throw new Error('rolled back', { cause: error });
     }
   }),
+  task('sleeps-until', (_, { sleep }) => sleep('s', new Date('2999-01-01T00:00:00Z'))),
+  task('retries-a-step', (_, { step }) => {
+    let calls = 0;
+    const unsteady = (): number => {
+      calls += 1;
+      if (calls < 3) throw new Error('busy');
+      return calls;
+    };
+    return step('unsteady', unsteady, { retry: { maxAttempts: 3, backoffMs: 0 } });
+  }),
   task('sleeps', async (_, { sleep, log }) => {
     try {
       await sleep('s', '3d');

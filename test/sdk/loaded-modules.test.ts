@@ -1,4 +1,4 @@
-/** What a program pays for when it imports one of the package's doors, seen by a process that does only that. */
+/** What a program loads when it imports one of the package's entry points, seen by a process that does only that. */
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
@@ -28,8 +28,8 @@ interface Loaded {
   readonly rooms: readonly string[];
 }
 
-async function loadedBy(door: string): Promise<Loaded> {
-  const file = new URL(`dist/${door}.js`, ROOT).href;
+async function loadedBy(entry: string): Promise<Loaded> {
+  const file = new URL(`dist/${entry}.js`, ROOT).href;
   const args = ['--input-type=module', '--eval', PROGRAM, file];
   const { stdout } = await promisify(execFile)(process.execPath, args);
   const urls = JSON.parse(stdout) as readonly string[];
@@ -50,7 +50,7 @@ test('millrace loads the client and what defines work, and one package', async (
   expect(await loadedBy('client/millrace')).toEqual({
     packages: ['uuidv7'],
     rooms: [
-      ...['client', 'edge/security', 'kit', 'scheduler/contract', 'scheduler/core'],
+      ...['client', 'edge/local', 'edge/security', 'kit', 'scheduler/contract', 'scheduler/core'],
       ...['tasks/executors', 'tasks/flow'],
     ],
   });

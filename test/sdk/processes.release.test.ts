@@ -44,10 +44,10 @@ test.each(['SIGKILL', 'SIGINT'] as const)(
   },
 );
 
-test('importing it loads neither gRPC nor a database, and no door loads a database', async () => {
+test('importing millrace loads neither gRPC nor a database, and no entry point loads a database', async () => {
   const { run } = project();
-  const heavy = async (door: string): Promise<readonly string[]> => {
-    const [, loaded = ''] = await run('loading.ts', door).line(/^loaded (.*)$/, LONG_MS);
+  const heavy = async (entry: string): Promise<readonly string[]> => {
+    const [, loaded = ''] = await run('loading.ts', entry).line(/^loaded (.*)$/, LONG_MS);
     const packages = loaded.split(' ');
     expect(packages).not.toEqual(['']);
     return packages.filter((name) => /grpc|protobuf|duckdb|postgres|yaml/.test(name));
@@ -56,9 +56,9 @@ test('importing it loads neither gRPC nor a database, and no door loads a databa
   expect(await heavy('millrace/testing')).toEqual([]);
   expect(await heavy('millrace/worker')).not.toContain('@grpc/grpc-js');
   // A database is loaded when it is opened, and one of them only.
-  for (const door of ['millrace/worker', 'millrace/server']) {
-    expect(await heavy(door)).not.toContain('@duckdb/node-api');
-    expect(await heavy(door)).not.toContain('postgres');
+  for (const entry of ['millrace/worker', 'millrace/server']) {
+    expect(await heavy(entry)).not.toContain('@duckdb/node-api');
+    expect(await heavy(entry)).not.toContain('postgres');
   }
 });
 

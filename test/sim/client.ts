@@ -44,6 +44,14 @@ export interface ClientOptions {
 
 /** Answers that are no failure: the call came too late, too early or for nothing. */
 const FAIR = ['conflict', 'not_found', 'bad_query'] as const;
+const QUEUES: readonly Readonly<Record<string, string>>[] = [
+  { executor: 'echo' },
+  { executor: 'sum' },
+  { executor: 'sql.fragment' },
+  { key: 'lake' },
+  { key: 'pool' },
+  { key: 'calls' },
+];
 const FOR_EVER = new AbortController().signal;
 
 export class Client {
@@ -52,6 +60,7 @@ export class Client {
   readonly #random: Random;
   readonly #queryDice: Random;
   readonly #batchDice: Random;
+  readonly #pauseDice: Random;
   #connection: Connection | null = null;
   #life: Life | null = null;
   #isBusy = true;
@@ -65,6 +74,7 @@ export class Client {
     this.#random = random;
     this.#queryDice = random.fork('queries');
     this.#batchDice = random.fork('batches');
+    this.#pauseDice = random.fork('pauses');
     this.process = new Process(name, world, random, (life) => {
       this.#life = life;
       this.#connection = options.cluster.connect(life);
@@ -268,14 +278,25 @@ export class Client {
   }
 
   async #operateNode(): Promise<void> {
+    if (this.#pauseDice.chance(0.4)) return this.#operateQueue();
     const node = this.#random.pick(this.#options.words.nodes) as NodeId;
     if (this.#random.chance(0.5))
       await this.#retried('drain', (leader) => leader.workers.drain(node));
     else await this.#retried('release', (leader) => leader.workers.release(node));
   }
 
-  /** Takes every schedule away, so that the cluster can come to rest. */
+  async #operateQueue(): Promise<void> {
+    const queue = this.#pauseDice.pick(QUEUES);
+    if (this.#pauseDice.chance(0.5))
+      await this.#retried('pause', (leader) => leader.queues.pause(queue));
+    else await this.#retried('resume', (leader) => leader.queues.resume(queue));
+  }
+
+  /** Takes every schedule away and resumes every queue, so that the cluster can come to rest. */
   async endSchedules(): Promise<void> {
+    for (const queue of QUEUES) {
+      await this.#retried('resume', (leader) => leader.queues.resume(queue));
+    }
     for (const id of this.#options.witness.schedules) {
       await this.#retried('delete', (leader) =>
         leader.schedules.change(id as ScheduleId, 'delete'),

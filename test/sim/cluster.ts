@@ -24,7 +24,8 @@ export function isPassing(error: unknown): error is MillraceError {
 }
 
 /** The simulated store refuses batches at random; what it refuses for a reason is a mistake. */
-function isWhim(error: MillraceError): boolean {
+export function isWhim(error: unknown): boolean {
+  if (!isMillraceError(error)) return false;
   return isMillraceError(error.cause, 'bad_row') && error.cause.what === WHIM;
 }
 

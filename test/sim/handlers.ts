@@ -87,7 +87,7 @@ class Handler {
     return this.#result(input);
   }
 
-  /** What takes no slot: the handler is put aside, or goes on at once with what is recorded. */
+  /** What takes no slot: the handler is suspended, or continues at once with what is recorded. */
   async #wait(): Promise<void> {
     const { witness, dice, behaviour, findings } = this.#options;
     const { napMs } = this.#behaviour;

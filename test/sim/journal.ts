@@ -78,10 +78,10 @@ export class Journal {
           return now;
         });
       },
-      append: (term: Term, ttlMs: number, record: NewRecord) => {
+      append: (term: Term, ttlMs: number, record: NewRecord, unproven: Batch | null) => {
         const batch = unpackBatch(record.body);
         const applied = { atMs: world.nowMs, at: world.databaseNow(), term, batch };
-        return store.append(term, ttlMs, record).then((now) => {
+        return store.append(term, ttlMs, record, unproven).then((now) => {
           this.#take(applied);
           return now;
         });

@@ -19,6 +19,15 @@ import { Trace } from './trace.ts';
 const CONVERGE_MS = 1_800_000;
 /** A probe runs 2 s; twice as long means that it had to wait for a place that should be free. */
 const PROBE_MS = 3_800;
+/**
+ * When all jobs have ended, a process may still end or lose its session: a drain (8 s at most) whose handlers ignore
+ * their abort (5 s), a restart (2 s), a leader that resigns late.
+ */
+const SETTLE_MS = 20_000;
+/** No clock of a process runs slower than this. */
+const SLOWEST_RATE = 0.99;
+/** A restart (2 s at most), the longest pause between two registrations (1 s), and the accepted one itself. */
+const REGISTER_MS = 3_500;
 
 export interface Outcome {
   readonly seed: number;
@@ -138,7 +147,8 @@ async function explainStuck({
 /** Nothing is held any more: every place of every node, then of every key, can be used at once. */
 async function probe(simulation: Simulation): Promise<void> {
   const { world, workers } = simulation;
-  await world.run(world.nowMs + 20_000);
+  await world.run(world.nowMs + SETTLE_MS);
+  await world.run(world.nowMs + absenceMs(simulation), () => isComplete(simulation));
   const places = workers.flatMap((worker) =>
     Array.from({ length: worker.slots }, (_, at) => probeTask(`${worker.name}.${at}`, worker.name)),
   );
@@ -150,6 +160,22 @@ async function probe(simulation: Simulation): Promise<void> {
     })),
   );
   await probeWith(simulation, 'probe-keys', { tasks: keys });
+}
+
+/**
+ * How long a node may still be away. Without proof that its last process is gone, a new one gets the name when the
+ * session of the last one expires: a whole TTL, by the leader's clock, after its last message or after the last fail-over.
+ */
+function absenceMs({ options }: Simulation): number {
+  return options.settings.sessionTtlMs / SLOWEST_RATE + REGISTER_MS;
+}
+
+/** Returns whether every node has a session. Of a worker and its twin one has it. */
+function isComplete({ workers, twins }: Simulation): boolean {
+  const all = [...workers, ...twins];
+  const present = all.filter(({ process, sessionId }) => process.isUp && sessionId !== null);
+  const names = new Set(present.map(({ name }) => name));
+  return workers.every(({ name }) => names.has(name));
 }
 
 function probeTask(id: string, node: string): DraftTask {

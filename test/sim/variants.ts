@@ -187,7 +187,7 @@ const sleepCutShort: Sabotage = onCommit((batch) => ({
   ),
 }));
 
-/** What may come out differently is made again as if it could not. */
+/** A non-deterministic output is recomputed as if it were deterministic. */
 const versionsMixed: Sabotage = {
   leader: ({ jobs }: Leader) => {
     const submit = jobs.submitParsed.bind(jobs);

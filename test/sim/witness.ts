@@ -73,7 +73,7 @@ const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
   ],
   // Given back after its time was up, it counts as a failure.
   released: ['released', 'cancelled', 'retried', 'failed', 'dead', 'discarded'],
-  // What it has read is made again: then it begins again, whatever it said.
+  // Its input is recomputed: then it begins again, whatever it reported.
   suspended: ['suspended', 'cancelled', 'retried', 'failed', 'dead', 'released'],
 };
 

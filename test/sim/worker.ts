@@ -20,6 +20,7 @@ import { leaseKey } from '../../src/node/worker/lease-key.ts';
 import { RetainedOutputs } from '../../src/node/worker/retained-outputs.ts';
 import type { WorkerSettings } from '../../src/node/worker/settings.ts';
 import type { BehaviourOptions } from './behaviour.ts';
+import { isWhim } from './cluster.ts';
 import type { Cluster } from './cluster.ts';
 import type { Findings } from './findings.ts';
 import { executorOf } from './handlers.ts';
@@ -135,8 +136,11 @@ export class Worker {
   #gaveUp(life: Life, error: unknown): void {
     const { findings, name } = this.#options;
     // Another process has had the name for so long that this one is superfluous; and so is one that was
-    // asked to end before it was registered.
-    const isUsual = isMillraceError(error, 'name_taken') || isMillraceError(error, 'shutting_down');
+    // asked to end before it was registered. One whose registration the store rejects cannot do better.
+    const isUsual =
+      isMillraceError(error, 'name_taken') ||
+      isMillraceError(error, 'shutting_down') ||
+      isWhim(error);
     if (!isUsual) findings.add('refusals', `${name} breaks: ${String(error)}`);
     this.#exit(life, `gives up: ${String(error)}`);
   }

@@ -11,6 +11,7 @@ import { startFragmentEngine, startPlanningEngine } from '../../src/sql/engine/i
 import type { FragmentEngine, PlanningEngine } from '../../src/sql/engine/index.ts';
 import { systemClock } from '../../src/kit/index.ts';
 import { SqlPlanner } from '../../src/sql/planner/index.ts';
+import { coalescing, readSettings } from '../../src/sql/planner/settings.ts';
 import type { QueryPlan } from '../../src/sql/plan/index.ts';
 import { runJobLocally } from './plan/run-job-locally.ts';
 import type { LocalResult } from './plan/run-job-locally.ts';
@@ -81,8 +82,8 @@ export class EngineQueries {
     read: (plan: QueryPlan, result: LocalResult) => Promise<T>,
   ): Promise<T> {
     const made = await this.plan(sql, settings);
-    const { targetPartitionBytes: targetBytes = 0 } = settings;
-    const plan = targetBytes === 0 ? made : { ...made, coalesce: { targetBytes } };
+    const coalesce = coalescing(readSettings({ targetPartitionBytes: 0, ...settings }));
+    const plan = coalesce === null ? made : { ...made, coalesce };
     const tables = await this.#catalog.resolve(
       { tables: this.#tables, sql },
       AbortSignal.timeout(CALL_MS),

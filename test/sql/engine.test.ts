@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { expect, test } from 'vitest';
 
-const DOOR = pathToFileURL(join(import.meta.dirname, '../../dist/sql/engine/index.js')).href;
+const INDEX = pathToFileURL(join(import.meta.dirname, '../../dist/sql/engine/index.js')).href;
 
 /** Warms an engine and stays. */
 function program(spillFolder: string): string {
@@ -17,7 +17,7 @@ function program(spillFolder: string): string {
     spillFolder,
     spillBytesMax: 2 ** 27,
   };
-  return `import(${JSON.stringify(DOOR)}).then(async ({ startRowEngine }) => {
+  return `import(${JSON.stringify(INDEX)}).then(async ({ startRowEngine }) => {
     const engine = startRowEngine(${JSON.stringify(limits)});
     const version = await engine.warm();
     process.stdout.write(version + '\\n');
@@ -61,7 +61,7 @@ test.each(['a process', 'a thread'])(
   },
 );
 
-test('an engine that nobody asks anything does not keep its process alive', async () => {
+test('an idle engine does not keep its process alive', async () => {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-engine-'));
   const code = program(join(folder, 'spill')).replace('setInterval(() => {}, 1000);', '');
   const parent = spawn(process.execPath, ['-e', code], { stdio: ['ignore', 'pipe', 'inherit'] });

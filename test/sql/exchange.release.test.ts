@@ -75,6 +75,10 @@ function withoutUuidType(file: Buffer): Buffer {
 const settings = {
   'in parts by hash': { broadcastThresholdBytes: 0 },
   'in coalesced parts': { broadcastThresholdBytes: 0, targetPartitionBytes: 15_000 },
+  'in pieces of parts': {
+    ...{ broadcastThresholdBytes: 0, targetPartitionBytes: 15_000 },
+    ...{ skewFactor: 1, skewThresholdBytes: 1 },
+  },
   'with one side in every task': { broadcastThresholdBytes: 1e9 },
 };
 

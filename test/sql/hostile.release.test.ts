@@ -101,7 +101,7 @@ describe.each([
     expect(await tried(all, ({ sql }) => ({ sql, tables }))).toEqual([]);
   });
 
-  test('each is nothing but a text as a parameter', async () => {
+  test('each is plain text as a parameter', async () => {
     const params = [all.map(({ sql }) => sql)];
     expect(await bench.rows({ sql: 'SELECT ? AS x FROM t LIMIT 1', params, tables })).toEqual([
       params,
@@ -166,7 +166,7 @@ describe.each([
     expect(states.filter((state) => state === 'succeeded')).toEqual([]);
   });
 
-  test('the server goes on as if nothing had been', async () => {
+  test('the server still works afterwards', async () => {
     expect(await bench.rows({ sql: 'SELECT sum(id) AS n FROM t', tables })).toEqual([['3']]);
   });
 });

@@ -2,10 +2,10 @@
  * Statements that a query may not be, or that must do no harm: one at least for every function, pragma, setting and
  * kind of statement that the DuckDB at hand lists, so that the next version's additions are tried without being named here.
  */
+import { quotedText } from '../../src/sql/plan/index.ts';
 import { DuckDBInstance, type StatementType } from '@duckdb/node-api';
 import { mayCall, tableArguments } from '../../src/sql/engine/sql/functions.ts';
 import { isOwnView } from '../../src/sql/engine/sql/statement-tree.ts';
-import { quotedText } from '../../src/sql/engine/sql/text.ts';
 
 export interface Attack {
   readonly sql: string;

@@ -2,7 +2,7 @@ import { expect, test, vi } from 'vitest';
 import { pauseMs } from '../rig/cluster/deadline.ts';
 import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
-import { COALESCED, FORCED, startSqlCluster } from './sql-cluster.ts';
+import { COALESCED, FILTERED, FORCED, SPLIT, startSqlCluster } from './sql-cluster.ts';
 import { inLanes, knownQueries, tryKnown } from './trial.ts';
 
 vi.setConfig({ testTimeout: 6 * 3_600_000 });
@@ -21,7 +21,9 @@ async function expectRightUnderFire(
 ): Promise<void> {
   const dice = new Dice(seed);
   const { cluster, settings, recomputed } = await startSqlCluster(here.tables, workers);
-  const ways = [FORCED, COALESCED].map((way) => settings({ ...way, shufflePartitions }));
+  const ways = [FORCED, COALESCED, SPLIT, FILTERED].map((way) =>
+    settings({ ...way, shufflePartitions }),
+  );
   const queries = knownQueries();
   const wrong: string[] = [];
   let kills = 0;

@@ -147,7 +147,7 @@ test('floats may differ in their last digits, everything else may not', () => {
   expect(judged(of('DOUBLE[]', [1, 2]), of('DOUBLE[]', [2, 1]))).not.toBeNull();
 });
 
-test('each float is held against the one that is nearest', () => {
+test('each float is compared with the nearest one', () => {
   const own = answer(['DOUBLE'], [[1], [1 + 8e-10], [5]]);
   const given = answer(['DOUBLE'], [[1 + 9e-10], [5 + 1e-11], [1 + 1e-12]]);
   expect(judged(own, given)).toBeNull();
@@ -161,7 +161,7 @@ test('names and types of the columns are part of the answer', () => {
   expect(judged(quoted, answer(['STRUCT(a INTEGER, b VARCHAR)'], []))).toBeNull();
 });
 
-test('lists without an order, open values and moments have their leeway', () => {
+test('unordered lists, open values and times are compared with tolerance', () => {
   const lists = (list: Cell): Answer => answer(['INTEGER[]'], [[list]]);
   expect(judged(lists([1, 2]), lists([2, 1]))).not.toBeNull();
   expect(judged(lists([1, 2]), lists([2, 1]), { bags: [1] })).toBeNull();

@@ -1,7 +1,7 @@
-import { afterAll, beforeAll, expect, test, vi } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import type { PlanSettings } from '../../src/sql/plan/index.ts';
 import type { Answer } from './contract-values.ts';
-import { PlannedQueries, grouped } from './planned.ts';
+import { openPlanned, grouped, split } from './planned.ts';
 import type { Grouping } from './plan/run-plan-locally.ts';
 import { Dice } from './random/dice.ts';
 import { scratch } from './scratch.ts';
@@ -20,35 +20,29 @@ const PARTITIONS = [1, 4, 16];
 /** Nothing is sent to every task; small tables are; everything is. */
 const THRESHOLDS = [0, 4_096, 1e9];
 
-let planned: PlannedQueries;
-/** Over the same tables, which it takes to be in the order of every number that they have. */
-let inOrder: PlannedQueries;
-beforeAll(async () => {
-  planned = await PlannedQueries.open(here.tables);
-  inOrder = await PlannedQueries.open(here.tables, true);
-});
-afterAll(() => {
-  planned.close();
-  inOrder.close();
-});
+const local = openPlanned(here);
 
 const settings = (partitions: number, broadcastThresholdBytes: number): PlanSettings => ({
   partitions,
   broadcastThresholdBytes,
   singleFragmentBytes: 0,
   sortThresholdBytes: broadcastThresholdBytes,
+  // Wherever possible, but for one threshold never.
+  runtimeFilters: broadcastThresholdBytes === THRESHOLDS[1] ? 0 : 2,
 });
 
 const runWith =
   (chosen: PlanSettings, isByValues: boolean, grouping?: Grouping) =>
   async (sql: string): Promise<Answer> =>
-    (await (isByValues ? inOrder : planned).answer(sql, chosen, grouping)).answer;
+    (await (isByValues ? local.inOrder : local.planned).answer(sql, chosen, grouping)).answer;
 
 const WAYS = PARTITIONS.flatMap((parts) =>
   THRESHOLDS.flatMap((bytes) => [
     [parts, bytes, 'rows'] as const,
     [parts, bytes, 'values'] as const,
-    ...(parts > 1 && bytes < 1e9 ? [[parts, bytes, 'rows, coalesced'] as const] : []),
+    ...(parts > 1 && bytes < 1e9
+      ? [[parts, bytes, 'rows, coalesced'] as const, [parts, bytes, 'rows, in pieces'] as const]
+      : []),
   ]),
 );
 
@@ -56,10 +50,11 @@ test.each(WAYS)(
   'every query in %i parts with a threshold of %i bytes, split by %s, gives what DuckDB gives',
   async (parts, bytes, by) => {
     const wrong: string[] = [];
-    const grouping = by === 'rows, coalesced' ? grouped(new Dice(parts)) : undefined;
+    const ways = { 'rows, coalesced': grouped, 'rows, in pieces': split, rows: null, values: null };
+    const grouping = ways[by]?.(new Dice(parts));
     const run = runWith(settings(parts, bytes), by === 'values', grouping);
     for (const query of knownQueries()) {
-      if (!planned.has(query.sql) || query.isRefused) continue;
+      if (!local.planned.has(query.sql) || query.isRefused) continue;
       const found = await tryKnown(here.oracle, query, run);
       if (found !== null) wrong.push(found);
     }
@@ -71,9 +66,9 @@ test.each(WAYS)(
 const settingsOf = (seed: number): PlanSettings =>
   settings([2, 3, 4, 7][seed % 4]!, THRESHOLDS[seed % 5 === 0 ? 1 : 0]!);
 
-/** For a third of them. */
+/** For half of them. */
 const groupingOf = (seed: number): Grouping | undefined =>
-  seed % 3 === 0 ? grouped(new Dice(seed)) : undefined;
+  [grouped, split, null, null][Math.floor(seed / 4) % 4]?.(new Dice(seed));
 
 async function tried(
   count: number,

@@ -4,15 +4,17 @@
  */
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
+import { afterAll, beforeAll } from 'vitest';
 import { groupPartitions } from '../../src/sql/plan/adapt/group-partitions.ts';
 import { checkPlan } from '../../src/sql/plan/index.ts';
 import type { PlanSettings, QueryPlan } from '../../src/sql/plan/index.ts';
 import { LocalPlanner } from './plan/local-planner.ts';
 import { runPlanLocally } from './plan/run-plan-locally.ts';
-import type { Grouping } from './plan/run-plan-locally.ts';
+import type { Grouping, Part } from './plan/run-plan-locally.ts';
 import type { Dice } from './random/dice.ts';
 import { cellOf } from './contract-values.ts';
 import type { Answer } from './contract-values.ts';
+import type { Scratch } from './scratch.ts';
 import type { TestTables } from './tables.ts';
 
 export interface PlannedAnswer {
@@ -88,6 +90,22 @@ export class PlannedQueries {
   }
 }
 
+/** Opened before the first test of a file, over its tables; `inOrder` takes these to be sorted by every number column. */
+export function openPlanned(
+  here: Scratch,
+): Readonly<Record<'planned' | 'inOrder', PlannedQueries>> {
+  const local = {} as Record<'planned' | 'inOrder', PlannedQueries>;
+  beforeAll(async () => {
+    local.planned = await PlannedQueries.open(here.tables);
+    local.inOrder = await PlannedQueries.open(here.tables, true);
+  });
+  afterAll(() => {
+    local.planned.close();
+    local.inOrder.close();
+  });
+  return local;
+}
+
 /** As the leader groups partitions that have these sizes. */
 export const grouped =
   (dice: Dice): Grouping =>
@@ -97,4 +115,23 @@ export const grouped =
     const limits = { targetBytes: 1 + dice.below(2_000), slots: 1 };
     for (const group of groupPartitions(bytes, limits)) groups[group[0] as number] = group;
     return groups;
+  };
+
+/**
+ * Every partition that may be split is, by any of the inputs; the shares go to any tasks, where others may be read as well.
+ * The tasks of a stage that may not be split have their own partitions: their order may count.
+ */
+export const split =
+  (dice: Dice): Grouping =>
+  (_, tasks, splits) => {
+    if (splits.length === 0) return Array.from({ length: tasks }, (_none, task) => [task]);
+    const byTask: Part[][] = Array.from({ length: tasks }, () => []);
+    for (let partition = 0; partition < tasks; partition += 1) {
+      const of = 1 + dice.below(tasks);
+      const by = dice.pick(splits);
+      const first = dice.below(tasks);
+      for (let at = 0; at < of; at += 1)
+        byTask[(first + at) % tasks]?.push(of === 1 ? partition : { partition, by, at, of });
+    }
+    return byTask;
   };

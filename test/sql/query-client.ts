@@ -34,6 +34,7 @@ export interface QuerySeen {
     readonly bytesOut: number;
     readonly rowsOut: number;
     readonly fetchedBytes: number;
+    readonly grouping: { readonly skewed: readonly { readonly tasks: number }[] } | null;
   }[];
 }
 

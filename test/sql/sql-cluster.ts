@@ -33,6 +33,10 @@ export const FORCED = {
 } as const;
 /** The same, but a task reads as many partitions as this: some of them, or all, or one that is larger. */
 export const COALESCED = { ...FORCED, targetPartitionBytes: 4_096 } as const;
+/** The same, and a partition that has more than half of the others is split where that is possible. */
+export const SPLIT = { ...COALESCED, skewFactor: 1, skewThresholdBytes: 1 } as const;
+/** The same, and scans are filtered by the keys of other stages wherever that is allowed. */
+export const FILTERED = { ...COALESCED, runtimeFilters: 2 } as const;
 
 /** As users have them: queries take all cores, and who asks here asks once. Kills are noticed without them. */
 const { leaderTtlMs, sessionTtlMs, nodeDeadMs } = defaultSettings;

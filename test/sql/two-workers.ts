@@ -2,7 +2,7 @@
 import { expect, vi } from 'vitest';
 import type { CorpusQuery } from './corpus.ts';
 import { scratch } from './scratch.ts';
-import { COALESCED, FORCED, nextOutput, startSqlCluster } from './sql-cluster.ts';
+import { COALESCED, FILTERED, FORCED, SPLIT, nextOutput, startSqlCluster } from './sql-cluster.ts';
 import { inLanes, knownQueries, sample, tryKnown, tryRandom } from './trial.ts';
 import type { Run } from './trial.ts';
 
@@ -22,10 +22,12 @@ export interface Choice {
 
 export async function expectAnswersOfDuckdb(choice: Choice): Promise<void> {
   const { cluster, settings } = await startSqlCluster(here.tables, 2);
-  const ways = [FORCED, COALESCED].map((way) => settings({ ...way, shufflePartitions: 4 }));
-  /** Each query in one way, its neighbours in the other one. */
+  const ways = [FORCED, COALESCED, SPLIT, FILTERED].map((way) =>
+    settings({ ...way, shufflePartitions: 4 }),
+  );
+  /** Each query in one way, its neighbours in the other ones. */
   const turns = <T>(list: readonly T[]): readonly { readonly each: T; readonly run: Run }[] =>
-    list.map((each, at) => ({ each, run: ways[at % 2] as Run }));
+    list.map((each, at) => ({ each, run: ways[at % ways.length] as Run }));
   const known = knownQueries();
   const chosen = [
     ...known.filter(({ name }) => choice.tpch.test(name)),

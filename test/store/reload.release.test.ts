@@ -88,7 +88,7 @@ function replaced(store: Store): (led: Led) => Promise<Led> {
 describe('a new leader after every step changes nothing', () => {
   const expected = (): Promise<unknown> => tell(memoryStore(new VirtualClock()), stay);
 
-  test('the story ends as it should', async () => {
+  test('the scenario ends in the expected state', async () => {
     const store = memoryStore(new VirtualClock());
     await tell(store, stay);
     const jobs = await Promise.all(JOBS.map((name) => store.jobRow(0, name as JobId)));

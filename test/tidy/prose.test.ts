@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { decisionRecords, namedFiles, vocabulary } from './prose.ts';
+import { decisionRecords, namedFiles, tableCells, vocabulary } from './prose.ts';
 import type { Rule } from './rule.ts';
 
 function complaints(rule: Rule, files: Readonly<Record<string, string>>): string[] {
@@ -18,6 +18,11 @@ test.each([
   'an unstable output',
   'jobs that are let in',
   'rows are read back',
+  'a leader reads its jobs back',
+  'an output is made again',
+  'a handler is put aside',
+  'the door of a room',
+  'it is lost without a word',
 ])('a retired word is found: %s', (text) => {
   expect(complaints(vocabulary, { 'src/a.ts': `x\n${text}` })).toEqual(['src/a.ts:2']);
 });
@@ -48,6 +53,19 @@ test('a decision record needs its title, its sections and its line in the index'
   expect(at(`# 3. Keep leases\n${body}`, 'Drop leases')).toEqual([`${path}:1`]);
   expect(at(`# 3. Keep leases\n${body.replace('Decision', 'Chosen')}`)).toEqual([`${path}:3`]);
   expect(at('# 3. Keep leases\n## Context\n')).toEqual([`${path}:1`]);
+});
+
+test('the index of decision records is sorted by number', () => {
+  const rows = '| [3](0003-a.md) | A |\n| [5](0005-b.md) | B |\n| [4](0004-c.md) | C |\n';
+  expect(complaints(decisionRecords, { 'docs/decisions/README.md': rows })).toEqual([
+    'docs/decisions/README.md:3',
+  ]);
+});
+
+test('a cell of a table has at most 35 words', () => {
+  const words = (count: number): string => Array.from({ length: count }, () => 'a').join(' ');
+  const page = `| x | ${words(35)} |\n| x | ${words(36)} |\n${words(50)}\n`;
+  expect(complaints(tableCells, { 'docs/a.md': page })).toEqual(['docs/a.md:2']);
 });
 
 test('a source file that the architecture page names must exist', () => {

@@ -33,7 +33,15 @@ const retired: readonly RetiredWord[] = [
       /^CHANGELOG\.md$|^docs\/plan-format\.md$|^src\/scheduler\/core\/document\/options|^src\/sql\/plan\/(?:job\/read-plan\.test|physical\/stored-plan)\.ts$/,
   },
   { pattern: /\blet in\b/gi, use: 'admitted, authorised' },
-  { pattern: /\bread back\b/gi, use: 'recover, replay, load' },
+  { pattern: /\bread(?:s|ing)? (?:\w+ ){0,3}back\b/gi, use: 'recover, replay, load' },
+  {
+    pattern: /\b(?:made|mak(?:e|es|ing)) (?:it |them )?again\b/gi,
+    use: 'recomputed, or created again',
+  },
+  { pattern: /\bput(?:s|ting)? aside\b/gi, use: 'suspended, quarantined' },
+  { pattern: /\bdoors?\b/gi, use: 'entry point, listener, index' },
+  { pattern: /\bwithout a word\b/gi, use: 'silently' },
+  { pattern: /\bhearsay\b|\b(?:one|same) breath\b|\bnobody.s business\b/gi, use: 'plain words' },
   { pattern: /\bthis server stops\b/gi, use: 'the server is shutting down' },
   {
     pattern: /(?<!\bthere )\bis no (?!longer\b|more\b|less\b|fewer\b)\w+/gi,
@@ -71,13 +79,24 @@ export const decisionRecords: Rule = {
   name: 'a decision record has a numbered title, the four sections and a line in the index',
   find: (files) => {
     const listed = files.find(({ path }) => path === index)?.text ?? '';
-    return files.flatMap((file) => {
+    const found = files.flatMap((file) => {
       const [, name = '', number = ''] =
         /^docs\/decisions\/((\d{4})-.*\.md)$/.exec(file.path) ?? [];
       return name === '' ? [] : recordFindings(file, name, Number(number), listed);
     });
+    return [...found, ...orderFindings(listed)];
   },
 };
+
+function orderFindings(listed: string): Finding[] {
+  let last = 0;
+  return [...listed.matchAll(/^\| \[(\d+)\]/gm)].flatMap(({ 1: no, index: at }) => {
+    const isSorted = Number(no) > last;
+    last = Number(no);
+    const message = 'the index must be sorted by number';
+    return isSorted ? [] : [{ path: index, line: lineAt(listed, at), message }];
+  });
+}
 
 function recordFindings(file: TextFile, name: string, no: number, listed: string): Finding[] {
   const finding = (line: number, message: string): Finding => ({ path: file.path, line, message });
@@ -98,6 +117,19 @@ function recordFindings(file: TextFile, name: string, no: number, listed: string
         ]),
   ];
 }
+
+/** More belongs below the table. */
+const CELL_WORDS_MAX = 35;
+const LONG_CELL = new RegExp(`(?<=^\\|.*) (?:[^\\s|]+ +){${CELL_WORDS_MAX},}[^\\s|]+ +\\|`, 'gm');
+
+export const tableCells: Rule = {
+  name: `no cell of a table has more than ${CELL_WORDS_MAX} words`,
+  find: (files) =>
+    files
+      // Its cells are lists of test files.
+      .filter(({ path }) => path.endsWith('.md') && path !== 'docs/coverage.md')
+      .flatMap((file) => matches(file, LONG_CELL, ([cell]) => `${cell.trim().slice(0, 40)}...`)),
+};
 
 const page = 'docs/architecture.md';
 

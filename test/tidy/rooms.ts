@@ -114,3 +114,46 @@ export const roomTable: Rule = {
     });
   },
 };
+
+/** What users import: nothing in the repository need use it. */
+const published = new Set(['client', 'testing']);
+
+/** knip does not find these: it takes a type that its own file uses for used. */
+export const usedExports: Rule = {
+  name: "what a room's index.ts exports by name is used outside of the room",
+  find(files) {
+    const wordsOf = new Map(
+      files
+        .filter(({ path }) => /\.[jt]sx?$/.test(path))
+        .map((file) => [file, new Set(file.text.match(/\w+/g))] as const),
+    );
+    return files
+      .filter(({ path }) => path === `${folder}${roomOf(path)}/index.ts`)
+      .filter(({ path }) => !published.has(roomOf(path) ?? ''))
+      .flatMap((index) => {
+        const others = [...wordsOf].filter(([{ path }]) => roomOf(path) !== roomOf(index.path));
+        return exportsIn(index)
+          .filter(({ word }) => !others.some(([, words]) => words.has(word)))
+          .map(({ word, line }) => ({
+            path: index.path,
+            line,
+            message: `no other room uses ${word}`,
+          }));
+      });
+  },
+};
+
+function exportsIn({ text }: TextFile): { readonly word: string; readonly line: number }[] {
+  return [...text.matchAll(/^export (?:type )?\{([^}]*)\}/gm)].flatMap(({ 1: list = '', index }) =>
+    list
+      .split(',')
+      .map((name) =>
+        name
+          .trim()
+          .replace(/^type /, '')
+          .replace(/^.* as /, ''),
+      )
+      .filter((word) => word !== '')
+      .map((word) => ({ word, line: lineAt(text, index) })),
+  );
+}

@@ -23,7 +23,7 @@ export const isGenerated = (file: TextFile): boolean => /(^|\/)gen\//.test(file.
 /** The rules have to name what they forbid. */
 export const isRule = (file: TextFile): boolean => file.path.startsWith('test/tidy/');
 
-/** The room of a file under `src`: `kit`, `scheduler/core`. A room is the folder that has a door, in a group or by itself. */
+/** The room of a file under `src`: `kit`, `scheduler/core`. A room is a folder with an `index.ts`, in a group or by itself. */
 export function roomOf(path: string): string | undefined {
   return /^src\/((?:(?:scheduler|tasks|sql|edge|node)\/)?[^/]+)\//.exec(path)?.[1];
 }

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { provenRequirements, sqlHasOneReader } from './relations.ts';
-import { importOrder, roomTable, usedReferences } from './rooms.ts';
+import { importOrder, roomTable, usedReferences, usedExports } from './rooms.ts';
 import type { Rule } from './rule.ts';
-import { doors, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
-import { doorParagraph, fileLength, leftovers, places } from './text.ts';
+import { roomImports, functionLength, noWaiting, plainNames, wholeTests } from './syntax.ts';
+import { roomParagraph, fileLength, leftovers, places } from './text.ts';
 
 /** Where a rule complains, as `path:line`, about files given as `{ path: text }`. */
 function complaints(rule: Rule, files: Readonly<Record<string, string>>): string[] {
@@ -130,17 +130,17 @@ test.each([
   (target: string) => `import type { X } from '${target}';`,
   (target: string) => `export { x } from '${target}';`,
   (target: string) => `export * from '${target}';`,
-])('an import goes through the door (%#)', (importing) => {
+])('other rooms import only the index (%#)', (importing) => {
   const path = 'src/cli/commands/up.ts';
   const behind = '../../scheduler/store/memory/memory.ts';
-  expect(complaints(doors, { [path]: importing(behind) })).toEqual([`${path}:1`]);
+  expect(complaints(roomImports, { [path]: importing(behind) })).toEqual([`${path}:1`]);
   for (const allowed of [
     '../../scheduler/store/index.ts',
     './demo.ts',
     '../exit.ts',
     'commander',
   ]) {
-    expect(complaints(doors, { [path]: importing(allowed) })).toEqual([]);
+    expect(complaints(roomImports, { [path]: importing(allowed) })).toEqual([]);
   }
 });
 
@@ -176,7 +176,7 @@ describe('rooms', () => {
     expect(at("import { x } from './x.ts';")).toEqual(['src/sql/plan/tsconfig.json:1']);
   });
 
-  test('every room with a door is built', () => {
+  test('every room with an index is built', () => {
     const files = { ...solution, 'src/sql/engine/tsconfig.json': '{}' };
     expect(complaints(importOrder, files)).toContain('src/sql/engine/tsconfig.json:1');
   });
@@ -200,14 +200,25 @@ describe('rooms', () => {
   });
 });
 
-test('a door says what is behind it', () => {
+test('the index of a room says what the room holds', () => {
   const path = 'src/scheduler/core/index.ts';
   const paragraph = `/**\n * ${'What lives here and what does not. '.repeat(3)}\n */\nexport {};\n`;
-  expect(complaints(doorParagraph, { [path]: paragraph })).toEqual([]);
+  expect(complaints(roomParagraph, { [path]: paragraph })).toEqual([]);
   for (const poor of ['export {};', '/** The core. */', `import 'x';\n${paragraph}`]) {
-    expect(complaints(doorParagraph, { [path]: poor })).toEqual([`${path}:1`]);
+    expect(complaints(roomParagraph, { [path]: poor })).toEqual([`${path}:1`]);
   }
-  expect(complaints(doorParagraph, { 'src/scheduler/core/task/index.ts': '' })).toEqual([]);
+  expect(complaints(roomParagraph, { 'src/scheduler/core/task/index.ts': '' })).toEqual([]);
+});
+
+test('an export of a room is used by another one', () => {
+  const files = {
+    'src/kit/index.ts': "/** Kit. */\nexport { sleep, type Clock } from './sleep.ts';\n",
+    'src/kit/sleep.ts': 'export interface Clock {}',
+  };
+  const at = (text: string): string[] =>
+    complaints(usedExports, { ...files, 'src/scheduler/core/x.ts': text });
+  expect(at('sleep(clock as Clock)')).toEqual([]);
+  expect(at('sleep(1)')).toEqual(['src/kit/index.ts:2']);
 });
 
 test('an .sql file has one reader', () => {

@@ -147,7 +147,7 @@ export const noWaiting = syntaxRule(
   }),
 );
 
-export const doors = syntaxRule(
+export const roomImports = syntaxRule(
   'an import enters another room through its index.ts',
   (file) => roomOf(file.path) !== undefined && !isTest(file),
   (report, file) => {

@@ -49,7 +49,7 @@ export const places: Rule = {
       ]),
 };
 
-export const doorParagraph: Rule = {
+export const roomParagraph: Rule = {
   name: "a room's index.ts begins with a paragraph: what lives here and what does not",
   find: (files) =>
     files

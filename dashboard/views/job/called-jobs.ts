@@ -6,7 +6,8 @@ export interface CalledJob {
   readonly id: string;
   /** The name that the task has given to the call; null while it is not known. */
   readonly name: string | null;
-  readonly state: string;
+  /** Null while it has not ended. */
+  readonly state: string | null;
 }
 
 /** Where a task keeps the outcome of a call. */
@@ -30,7 +31,7 @@ export function calledJobs(
     ...ended,
     ...live
       .filter((id) => ended.every((each) => each.id !== id))
-      .map((id) => ({ id, name: null, state: 'running' })),
+      .map((id) => ({ id, name: null, state: null })),
   ];
 }
 

@@ -72,7 +72,8 @@ function WhatItDoes({ job, task }: Omit<ForkProps, 'close'>): JSX.Element {
   return (
     <>
       <p>
-        A new job takes over {plural(kept, 'result')} and runs {plural(again.length, 'task')} again
+        A new job {kept > 0 && `takes over ${plural(kept, 'result')} and `}runs{' '}
+        {plural(again.length, 'task')} again
         {rest > 0 && <>, and {plural(rest, 'task')} that did not succeed</>}.
         {children.length > 0 && ' The tasks below them run again too, or are added anew.'} This job
         stays as it is.

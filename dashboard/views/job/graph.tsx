@@ -10,6 +10,8 @@ import { type GraphNode, type GraphShape, graphShape } from './graph-shape.ts';
 import { stateOfMany, tally } from './groups.ts';
 
 const [WIDTH, HEIGHT] = [188, 46];
+/** On a phone a graph grows downwards. */
+const NARROW = 820;
 /** More is unreadable, and the layout would take long. */
 const BOXES_MAX = 400;
 
@@ -20,12 +22,13 @@ export interface GraphProps {
 }
 
 /** Null while it is on its way. */
-function useLayout(): typeof Layout | null {
-  const loaded = useSignal<{ readonly layout: typeof Layout } | null>(null);
+function useLayout(): typeof Layout | 'failed' | null {
+  const loaded = useSignal<{ readonly layout: typeof Layout | 'failed' } | null>(null);
   useEffect(() => {
     const address = new URL('graph-layout.js', import.meta.url).href;
     void (import(address) as Promise<{ layout: typeof Layout }>).then(
       ({ layout }) => (loaded.value = { layout }),
+      () => (loaded.value = { layout: 'failed' }),
     );
   }, []);
   return loaded.value?.layout ?? null;
@@ -34,7 +37,7 @@ function useLayout(): typeof Layout | null {
 export function Graph({ job, selected, select }: GraphProps): JSX.Element {
   const layout = useLayout();
   const open = useSignal<ReadonlySet<string>>(new Set());
-  const direction = useSignal<'LR' | 'TB'>('LR');
+  const direction = useSignal<'LR' | 'TB'>(innerWidth < NARROW ? 'TB' : 'LR');
   const follows = useSignal(false);
   const search = useSignal('');
   const kept = useRef<{ readonly key: string; readonly placed: Placed } | null>(null);
@@ -47,6 +50,8 @@ export function Graph({ job, selected, select }: GraphProps): JSX.Element {
     );
   }
   if (layout === null) return <Loading />;
+  if (layout === 'failed')
+    return <Empty title="The graph could not be loaded">Open this tab again.</Empty>;
   const key = JSON.stringify([
     shape.nodes.map(({ id }) => id),
     shape.edges.length,
@@ -148,12 +153,12 @@ function Canvas(props: CanvasProps): JSX.Element {
       behavior: matchMedia('(prefers-reduced-motion: reduce)').matches ? 'auto' : 'smooth',
     });
   }, [target]);
-  // A wide fan-out is drawn high above and far below what it starts from: begin there.
+  // A wide fan-out is drawn far to both sides of what it starts from: begin there.
   useEffect(() => {
     const first = placed.boxes.get(shape.nodes[0]?.id ?? '');
     const element = box.current;
     if (first === undefined || element === null || target !== null) return;
-    element.scrollTop = first.y - element.clientHeight / 2;
+    element.scrollTo(first.x - element.clientWidth / 2, first.y - element.clientHeight / 2);
   }, [placed]);
   return (
     <div class="canvas" ref={box} tabIndex={0} role="group" aria-label="Graph of tasks">

@@ -50,9 +50,17 @@ interface Props {
 
 const pathOf = ({ id }: JobShape): string => `jobs/${encodeURIComponent(id)}`;
 
+const keptWords = (results: number, one: string, many: string): string =>
+  `${plural(results, 'result')} ${results === 1 ? one : many}.`;
+
 function Cancel({ job, close }: Props): JSX.Element {
   const reason = useSignal('');
   const { running, ready, blocked, delayed, succeeded } = tally(job.tasks);
+  const waiting = ready + blocked + delayed;
+  const effects = [
+    ...(running > 0 ? [`${plural(running, 'running task')} will be asked to stop`] : []),
+    ...(waiting > 0 ? [`${plural(waiting, 'task')} will not start`] : []),
+  ];
   return (
     <Confirm
       title={`Cancel ${job.name}`}
@@ -66,9 +74,8 @@ function Cancel({ job, close }: Props): JSX.Element {
       }}
     >
       <p>
-        {plural(running, 'running task')} will be asked to stop, and{' '}
-        {plural(ready + blocked + delayed, 'task')} will not start. {plural(succeeded, 'result')}{' '}
-        {succeeded === 1 ? 'stays' : 'stay'}.
+        {effects.length === 0 ? 'No task is left to stop' : effects.join(', and ')}.
+        {succeeded > 0 && ` ${keptWords(succeeded, 'stays', 'stay')}`}
       </p>
       <label>
         Reason (optional)
@@ -96,7 +103,7 @@ function Rerun({ job, close }: Props): JSX.Element {
     >
       <p>
         {plural(failed + cancelled + skipped, 'task')} that did not succeed will run again, as run{' '}
-        {job.run + 1}. {plural(succeeded, 'result')} {succeeded === 1 ? 'is' : 'are'} kept.
+        {job.run + 1}.{succeeded > 0 && ` ${keptWords(succeeded, 'is kept', 'are kept')}`}
       </p>
     </Confirm>
   );

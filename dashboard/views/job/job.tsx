@@ -11,9 +11,11 @@ import { useKeys } from '../../keyboard.ts';
 import { JsonView } from '../../parts/json-view.tsx';
 import {
   Ago,
+  ClockTime,
   Empty,
   Glyph,
   Id,
+  JobLinks,
   NotLoaded,
   RunTime,
   StaleNote,
@@ -22,7 +24,7 @@ import {
 import { useResource } from '../../parts/resource.ts';
 import { Tabs } from '../../parts/tabs.tsx';
 import { link, replaceQuery, route } from '../../route.ts';
-import { count, now, shortId } from '../../words.ts';
+import { calendarTime, count, errorWords, now, plural, shortId } from '../../words.ts';
 import { EventTable } from '../event-table.tsx';
 import { labelTerm } from '../job-filter.ts';
 import { callerOf } from './called-jobs.ts';
@@ -30,6 +32,7 @@ import { Graph } from './graph.tsx';
 import { JobActions } from './job-actions.tsx';
 import { Logs } from './logs.tsx';
 import { SpanBook } from './spans.ts';
+import { sentSignals } from './steps.ts';
 import { TaskPanel } from './task-panel.tsx';
 import { Timeline } from './timeline.tsx';
 import { verdictOf } from './verdict.ts';
@@ -108,10 +111,13 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
             called by <a href={link(['jobs', caller])}>{shortId(caller)}</a>
           </span>
         )}
+        {job.name.startsWith('sql: ') && <a href={link(['queries', job.id])}>as a query</a>}
         {job.scheduleId !== null && (
           <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>
         )}
-        {job.runAt !== null && job.startedAt === null && <span>starts at {job.runAt}</span>}
+        {job.runAt !== null && job.startedAt === null && (
+          <span>starts {calendarTime(job.runAt)}</span>
+        )}
         {job.keep !== 'all' && (
           <span title="What remains of it after its end">keep {job.keep}</span>
         )}
@@ -128,7 +134,7 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
       <p class={`verdict v-${verdict.state}`}>
         <Glyph state={verdict.state} />
         <span class="wrap">
-          <strong>{verdict.head}</strong> {verdict.text}{' '}
+          <strong>{verdict.head}</strong> <JobLinks text={verdict.text} />{' '}
           {verdict.task !== null && (
             <button
               type="button"
@@ -147,7 +153,8 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
 /** To wherever this cluster's traces are shown, if the server says so. */
 function TraceLink({ trace }: { readonly trace: string }): JSX.Element {
   const template = me.value?.node.traceUrl ?? null;
-  if (template === null) return <span title="Trace id">trace {shortId(trace)}</span>;
+  if (template === null || !/^https?:\/\//.test(template))
+    return <span title="Trace id">trace {shortId(trace)}</span>;
   return (
     <a
       href={template.replace('{trace}', encodeURIComponent(trace))}
@@ -222,7 +229,7 @@ function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
           {tab === 'graph' && <Graph job={job} selected={chosen?.id ?? null} select={select} />}
           {tab === 'logs' && <Logs job={job} task={chosen?.id ?? null} />}
           {tab === 'events' && <EventTable events={book.events.toReversed()} hasJob={false} />}
-          {tab === 'result' && <Result job={job} />}
+          {tab === 'result' && <Outcome job={job} book={book} />}
         </div>
         {chosen !== undefined && (
           <TaskPanel
@@ -237,6 +244,34 @@ function JobBody({ job }: { readonly job: JobShape }): JSX.Element {
   );
 }
 
+/** What the job gave, and the signals that it got. */
+function Outcome({ job, book }: { readonly job: JobShape; readonly book: SpanBook }): JSX.Element {
+  const signals = sentSignals(book.events);
+  return (
+    <>
+      <Result job={job} />
+      {signals.length > 0 && (
+        <section class="signals">
+          <h2>{plural(signals.length, 'signal')}</h2>
+          <ol class="attempts">
+            {signals.map(({ seq, at, name, takenBy }) => (
+              <li key={seq}>
+                <strong class="wrap">{name}</strong>
+                <span class="muted">
+                  <ClockTime at={at} /> ·{' '}
+                  {takenBy === null
+                    ? 'kept for the first task that waits for it'
+                    : `taken by ${takenBy}`}
+                </span>
+              </li>
+            ))}
+          </ol>
+        </section>
+      )}
+    </>
+  );
+}
+
 function Result({ job }: { readonly job: JobShape }): JSX.Element {
   if (job.isResultOmitted === true)
     return <Empty title="The result is too large to be shown here" />;
@@ -245,7 +280,7 @@ function Result({ job }: { readonly job: JobShape }): JSX.Element {
     return (
       <div class="problem">
         <strong>{job.error.code}</strong>
-        <p class="wrap">{job.error.message}</p>
+        <p class="wrap">{errorWords(job.error.message)}</p>
       </div>
     );
   }

@@ -1,13 +1,13 @@
-/** The log of a job, page after page, and then whatever comes. */
+/** The log of a job: what there is, page after page, and then whatever comes, as a stream. */
 import { useSignal } from '@preact/signals';
 import { useEffect } from 'preact/hooks';
 import type { LogShape } from '../../../src/scheduler/contract/index.ts';
 import { api, request } from '../../api/call.ts';
-import { isPaused } from '../../api/live.ts';
+import { followFrom, isPaused, listen } from '../../api/live.ts';
 import { type Problem, asProblem, isAbort } from '../../api/problem.ts';
 
-const LOOK_MS = 1_000;
 const PAGE = 1_000;
+const RETRY_MS = 2_000;
 /** Older lines are left out of the page; the command shows all of them. */
 const SHOWN_MAX = 20_000;
 
@@ -24,29 +24,26 @@ export function useLogLines(job: string, task: string | null): LogLines {
   useEffect(() => {
     state.value = { lines: [], problem: null, isRead: false };
     const over = new AbortController();
-    let timer: ReturnType<typeof setTimeout> | undefined;
-    const look = async (after: number): Promise<void> => {
-      let [seen, isMore] = [after, false];
+    const add = (read: readonly LogShape[]): void => {
+      const lines = [...state.peek().lines, ...read].slice(-SHOWN_MAX);
+      state.value = { lines, problem: null, isRead: true };
+    };
+    const read = new LogReader(job, task, add, over.signal);
+    const run = async (): Promise<void> => {
       try {
-        const read = await linesAfter(job, task, after, over.signal);
-        const { lines, isRead } = state.peek();
-        const isNews = read.length > 0 || !isRead || state.peek().problem !== null;
-        if (isNews)
-          state.value = {
-            lines: read.length === 0 ? lines : [...lines, ...read].slice(-SHOWN_MAX),
-            problem: null,
-            isRead: true,
-          };
-        seen = read.at(-1)?.seq ?? after;
-        isMore = read.length === PAGE;
+        await read.all();
+        if (!paused) await read.follow();
       } catch (error) {
         if (isAbort(error)) return;
-        state.value = { ...state.peek(), problem: asProblem(error) };
+        const problem = asProblem(error);
+        state.value = { ...state.peek(), problem };
+        // The server may come back; a job that is gone does not.
+        if (problem.status === 0 || problem.status >= 500)
+          timer = window.setTimeout(() => void run(), RETRY_MS);
       }
-      if (over.signal.aborted || (paused && !isMore)) return;
-      timer = setTimeout(() => void look(seen), isMore ? 0 : LOOK_MS);
     };
-    void look(0);
+    let timer = 0;
+    void run();
     return () => {
       over.abort();
       clearTimeout(timer);
@@ -55,21 +52,62 @@ export function useLogLines(job: string, task: string | null): LogLines {
   return state.value;
 }
 
-async function linesAfter(
-  job: string,
-  task: string | null,
-  after: number,
-  signal: AbortSignal,
-): Promise<readonly LogShape[]> {
-  const query = new URLSearchParams({
-    after: String(after),
-    limit: String(PAGE),
-    ...(task === null ? {} : { task }),
+class LogReader {
+  readonly #path: string;
+  readonly #job: string;
+  readonly #add: (lines: readonly LogShape[]) => void;
+  readonly #signal: AbortSignal;
+  /** The last line that was read. */
+  #after = 0;
+
+  constructor(
+    job: string,
+    task: string | null,
+    add: (lines: readonly LogShape[]) => void,
+    signal: AbortSignal,
+  ) {
+    const wanted = task === null ? '' : `&task=${encodeURIComponent(task)}`;
+    this.#path = `jobs/${encodeURIComponent(job)}/logs?limit=${PAGE}${wanted}`;
+    [this.#job, this.#add, this.#signal] = [job, add, signal];
+  }
+
+  /** Everything that is there now. */
+  async all(): Promise<void> {
+    for (let isMore = true; isMore;) {
+      const path = api(`${this.#path}&after=${this.#after}`);
+      const text = await (await request(path, { signal: this.#signal })).text();
+      const lines = text.split('\n').filter((line) => line !== '');
+      this.#take(lines.map((line) => JSON.parse(line) as LogShape));
+      isMore = lines.length === PAGE;
+    }
+  }
+
+  /** What comes after it, until the signal aborts. */
+  async follow(): Promise<void> {
+    while (!this.#signal.aborted) {
+      const path = `${this.#path}&follow=1&after=${this.#after}`;
+      await followFrom<LogShape>(path, (lines) => this.#take(lines), this.#signal);
+      // The stream ends some time after the job has; a rerun prints more.
+      await happened(this.#job, this.#signal);
+    }
+  }
+
+  #take(lines: readonly LogShape[]): void {
+    this.#after = lines.at(-1)?.seq ?? this.#after;
+    this.#add(lines);
+  }
+}
+
+/** Settles with the next event of the job, or when some were missed. */
+function happened(job: string, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    const done = (): void => {
+      forget();
+      resolve();
+    };
+    const forget = listen((event) => {
+      if (event === null || event.job === job) done();
+    });
+    signal.addEventListener('abort', done);
   });
-  const path = api(`jobs/${encodeURIComponent(job)}/logs?${query}`);
-  const text = await (await request(path, { signal })).text();
-  return text
-    .split('\n')
-    .filter((line) => line !== '')
-    .map((line) => JSON.parse(line) as LogShape);
 }

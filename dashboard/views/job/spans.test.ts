@@ -69,6 +69,20 @@ test('attempts, back-off and waits of a task follow each other without a gap', (
   ]);
 });
 
+test('what a node gives back counts neither as a failure nor as an attempt', () => {
+  const book = new SpanBook();
+  book.add([
+    event('assigned', 0),
+    event('released', 1),
+    event('assigned', 2),
+    event('reassigned', 3, { detail: { why: 'the session of w has ended' } }),
+    event('assigned', 4),
+  ]);
+  const runs = book.of(task).filter(({ kind }) => kind === 'running');
+  expect(runs.map(({ outcome }) => outcome)).toEqual(['returned', 'lost', null]);
+  expect(attemptsIn(book.of(task))).toHaveLength(2);
+});
+
 test('a task whose events are past retention is shown by its own times', () => {
   const known = {
     ...task,
@@ -93,4 +107,26 @@ test('a long sleep is cut short, and moments keep their order', () => {
   expect(places).toEqual(places.toSorted((a, b) => a - b));
   expect([places[0], places.at(-1)]).toEqual([0, 1]);
   expect(scale.at(1_000)).toBeGreaterThan(0.4);
+});
+
+test('a task waits until its node has started it, and runs from then on', () => {
+  const book = new SpanBook();
+  book.add([event('queued', 0), event('assigned', 1), event('started', 3), event('completed', 4)]);
+  const spans = book.of(task).map(({ kind, fromMs, toMs }) => [kind, fromMs, toMs]);
+  expect(spans).toEqual([
+    ['queued', 0, 3_000],
+    ['running', 3_000, 4_000],
+  ]);
+});
+
+test('a task that has ended does not wait for the rest of its events', () => {
+  const book = new SpanBook();
+  book.add([event('queued', 0)]);
+  const at = (second: number): string => new Date(second * 1_000).toISOString();
+  const ended = { ...task, queuedAt: at(0), startedAt: at(5), finishedAt: at(6) };
+  expect(book.of(ended).map(({ kind, toMs }) => [kind, toMs])).toEqual([
+    ['queued', 5_000],
+    ['running', 6_000],
+  ]);
+  expect(book.of(task).map(({ kind, toMs }) => [kind, toMs])).toEqual([['queued', null]]);
 });

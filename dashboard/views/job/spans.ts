@@ -13,8 +13,8 @@ export interface Span {
   readonly toMs: number | null;
   readonly attempt: number;
   readonly node: string | null;
-  /** How a run ended: well, badly, or because the task began to wait. */
-  readonly outcome: 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'suspended' | null;
+  /** How a run ended: well, badly, because the task began to wait, or because its node gave it back. */
+  readonly outcome: 'succeeded' | 'failed' | 'cancelled' | 'lost' | 'returned' | 'suspended' | null;
   /** Why it waits, or what went wrong. */
   readonly note: string | null;
 }
@@ -36,8 +36,11 @@ export class SpanBook {
   }
 
   of(task: TaskShape): readonly Span[] {
-    const known = this.#spans.get(task.id);
-    return known === undefined || known.length === 0 ? spansOf(task) : known;
+    const known = this.#spans.get(task.id) ?? [];
+    const last = known.at(-1);
+    // The events of a long job come little by little; what the task says is newer.
+    const isBehind = task.finishedAt !== null && last?.toMs === null;
+    return last === undefined || isBehind ? spansOf(task) : known;
   }
 
   #note(event: EventShape, task: string): void {
@@ -55,6 +58,8 @@ export class SpanBook {
         return open('queued', null);
       case 'assigned':
         return open('running', null, event.node);
+      case 'started':
+        return begin(spans, at);
       case 'completed':
         return close(spans, at, 'succeeded', null);
       case 'failed':
@@ -70,8 +75,10 @@ export class SpanBook {
         return open('backoff', why);
       }
       case 'reassigned':
+        close(spans, at, 'lost', textIn(event.detail, 'why') ?? 'its node was lost');
+        return open('queued', null);
       case 'released':
-        close(spans, at, 'lost', textIn(event.detail, 'why') ?? 'given back');
+        close(spans, at, 'returned', textIn(event.detail, 'message') ?? 'given back by its node');
         return open('queued', null);
       case 'suspended': {
         const until = textIn(event.detail, 'until');
@@ -83,6 +90,14 @@ export class SpanBook {
       default:
     }
   }
+}
+
+/** On its way to a node it still waits. */
+function begin(spans: Draft[], at: number): void {
+  const [before, last] = [spans.at(-2), spans.at(-1)];
+  if (last?.kind !== 'running' || last.toMs !== null) return;
+  last.fromMs = at;
+  if (before?.kind === 'queued') before.toMs = at;
 }
 
 /** The last stretch ends; only a run has an outcome. */
@@ -132,6 +147,8 @@ function spansOf(task: TaskShape): readonly Span[] {
   return spans;
 }
 
-/** How often a task was tried, and what became of each. */
+/** How often a task was tried, and what became of each. What a node gives back counts as nothing. */
 export const attemptsIn = (spans: readonly Span[]): readonly Span[] =>
-  spans.filter(({ kind, outcome }) => kind === 'running' && outcome !== 'suspended');
+  spans.filter(
+    ({ kind, outcome }) => kind === 'running' && outcome !== 'suspended' && outcome !== 'returned',
+  );

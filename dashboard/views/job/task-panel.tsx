@@ -4,16 +4,26 @@ import type {
   AttemptOutcome,
   AttemptShape,
   JobShape,
+  JobSummary,
   TaskDetail,
   TaskShape,
 } from '../../../src/scheduler/contract/index.ts';
 import { call } from '../../api/call.ts';
 import { JsonView } from '../../parts/json-view.tsx';
-import { ClockTime, Glyph, Loading, StaleNote, StateMark, Took } from '../../parts/marks.tsx';
+import {
+  ClockTime,
+  Glyph,
+  Loading,
+  ShortId,
+  StaleNote,
+  StateMark,
+  Took,
+} from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { link } from '../../route.ts';
-import { plural, shortId } from '../../words.ts';
+import { errorWords, plural } from '../../words.ts';
 import { type CalledJob, calledJobs } from './called-jobs.ts';
+import { shownSteps } from './steps.ts';
 import { TaskActions } from './task-actions.tsx';
 import { Why } from './why.tsx';
 
@@ -56,8 +66,10 @@ export function TaskPanel({ job, task, select, close }: TaskPanelProps): JSX.Ele
       <TaskActions job={job} task={task} />
       {task.error !== null && (
         <div class="problem">
-          <strong>{task.error.code}</strong>
-          <p class="wrap">{task.error.message}</p>
+          <strong>
+            {task.state === 'failed' ? task.error.code : `last error: ${task.error.code}`}
+          </strong>
+          <p class="wrap">{errorWords(task.error.message)}</p>
         </div>
       )}
       {WAITS.has(task.state) && <Why job={job.id} task={task.id} />}
@@ -99,17 +111,38 @@ function CalledJobs({ jobs }: { readonly jobs: readonly CalledJob[] }): JSX.Elem
     <section>
       <h3>Called jobs</h3>
       <ul class="plain">
-        {jobs.map(({ id, name, state }) => (
-          <li key={id} class="called">
-            <Glyph state={state} />
-            <a href={link(['jobs', id])} title={id}>
-              {name ?? <code>{shortId(id)}</code>}
-            </a>
-            <span class="muted">{state}</span>
-          </li>
-        ))}
+        {jobs.map((called) =>
+          called.state === null ? (
+            <LiveCall key={called.id} id={called.id} />
+          ) : (
+            <Called key={called.id} {...called} state={called.state} />
+          ),
+        )}
       </ul>
     </section>
+  );
+}
+
+/** A called job that has not ended: only the job itself says how it stands. */
+function LiveCall({ id }: { readonly id: string }): JSX.Element {
+  const path = `jobs/${encodeURIComponent(id)}`;
+  const { state } = useResource(path, (signal) => call<JobSummary>(path, { signal }), {
+    refreshOn: (event) => event.job === id && event.task === null,
+    everyMs: 1_000,
+  });
+  const { value } = state.value;
+  return <Called id={id} name={value?.name ?? null} state={value?.state ?? 'queued'} />;
+}
+
+function Called({ id, name, state }: CalledJob & { readonly state: string }): JSX.Element {
+  return (
+    <li class="called">
+      <Glyph state={state} />
+      <a href={link(['jobs', id])} title={id}>
+        {name ?? <ShortId id={id} />}
+      </a>
+      <span class="muted">{state}</span>
+    </li>
   );
 }
 
@@ -167,9 +200,14 @@ function Attempts({
   readonly attempts: readonly AttemptShape[];
 }): JSX.Element | null {
   if (attempts.length === 0) return null;
+  // What sleeps or waits leaves its node, and goes on later as the same attempt.
+  const tries = new Set(attempts.map(({ run, attempt }) => `${run}.${attempt}`)).size;
   return (
     <section>
-      <h3>{plural(attempts.length, 'attempt')}</h3>
+      <h3>
+        {plural(tries, 'attempt')}
+        {attempts.length > tries && `, in ${attempts.length} parts`}
+      </h3>
       <ol class="attempts">
         {attempts.map(
           ({ run, attempt, fence, outcome, node, started, finished, error, speculative }) => {
@@ -193,7 +231,8 @@ function Attempts({
                 </span>
                 {error !== null && (
                   <span class="attempt-note wrap">
-                    {error.code}: {error.message}
+                    {error.code !== 'error' && `${error.code}: `}
+                    {errorWords(error.message)}
                   </span>
                 )}
               </li>
@@ -206,16 +245,20 @@ function Attempts({
 }
 
 function Steps({ steps }: { readonly steps: TaskDetail['steps'] }): JSX.Element | null {
-  if (steps.length === 0) return null;
+  const shown = shownSteps(steps);
+  if (shown.length === 0) return null;
   return (
     <section>
-      <h3>{plural(steps.length, 'step')}</h3>
+      <h3>{plural(shown.length, 'step')}</h3>
       <ol class="attempts">
-        {steps.map(({ name, result }) => (
-          <li key={name}>
+        {shown.map(({ key, title, tag, result }) => (
+          <li key={key}>
             <details>
-              <summary>{name}</summary>
-              <JsonView value={result} name={name} />
+              <summary>
+                {title}
+                {tag !== null && <span class="tag">{tag}</span>}
+              </summary>
+              <JsonView value={result} name={title} />
             </details>
           </li>
         ))}

@@ -86,9 +86,12 @@ const STEPS = [
   300_000, 600_000, 1_800_000, 3_600_000, 7_200_000, 21_600_000, 86_400_000,
 ];
 
+/** The text of a tick is centred on it: one at the very end would run into the next column. */
+const LAST_TICK = 0.92;
+
 function ticksOf(lengthMs: number): TimeScale['ticks'] {
   const step = STEPS.find((each) => lengthMs / each <= 5) ?? 604_800_000;
   const ticks = [];
-  for (let ms = step; ms < lengthMs * 0.97; ms += step) ticks.push({ at: ms / lengthMs, ms });
+  for (let ms = step; ms < lengthMs * LAST_TICK; ms += step) ticks.push({ at: ms / lengthMs, ms });
   return ticks;
 }

@@ -2,6 +2,7 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
+import { barPlace, percent } from '../../parts/bar-place.ts';
 import { Empty, Glyph } from '../../parts/marks.tsx';
 import { VirtualList } from '../../parts/virtual-list.tsx';
 import { useKeys } from '../../keyboard.ts';
@@ -26,10 +27,12 @@ export interface TimelineProps {
 const KINDS: readonly (readonly [string, string])[] = [
   ['queued', 'queued'],
   ['running', 'running'],
+  ['over', 'done'],
   ['waiting', 'waiting'],
   ['sleeping', 'sleeping'],
   ['backoff', 'back-off'],
-  ['failed', 'failed attempt'],
+  ['failed', 'failed'],
+  ['returned', 'given back'],
 ];
 
 export function Timeline({ job, book, selected, select }: TimelineProps): JSX.Element {
@@ -61,7 +64,7 @@ export function Timeline({ job, book, selected, select }: TimelineProps): JSX.El
   return (
     <div class="timeline">
       {job.tasks.length > TOOLS_FROM && <TaskTools tasks={job.tasks} filter={filter} />}
-      <Legend />
+      <Legend spans={all} />
       {items.length === 0 && <Empty title="No task fits">Change the search, or clear it.</Empty>}
       <VirtualList
         label="Timeline"
@@ -97,10 +100,12 @@ export function Timeline({ job, book, selected, select }: TimelineProps): JSX.El
   );
 }
 
-function Legend(): JSX.Element {
+/** Of what there is. */
+function Legend({ spans }: { readonly spans: readonly Span[] }): JSX.Element {
+  const present = new Set(spans.map((span) => (isOver(span) ? 'over' : barKind(span))));
   return (
     <ul class="legend">
-      {KINDS.map(([kind, title]) => (
+      {KINDS.filter(([kind]) => present.has(kind)).map(([kind, title]) => (
         <li key={kind}>
           <span class={`swatch k-${kind}`} />
           {title}
@@ -123,8 +128,6 @@ function inOrder(tasks: readonly TaskShape[], book: SpanBook): readonly TaskShap
     return x === y ? 0 : x - y;
   });
 }
-
-const percent = (part: number): string => `${(part * 100).toFixed(3)}%`;
 
 function Axis({ scale }: { readonly scale: TimeScale }): JSX.Element {
   return (
@@ -199,6 +202,14 @@ function ranFor(spans: readonly Span[]): string {
   return duration(runs.reduce((sum, { fromMs, toMs }) => sum + (toMs ?? now.value) - fromMs, 0));
 }
 
+function barKind({ outcome, kind }: Span): string {
+  if (outcome === 'failed' || outcome === 'lost') return 'failed';
+  return outcome === 'returned' ? outcome : kind;
+}
+
+/** It ran, and nothing went wrong. */
+const isOver = (span: Span): boolean => barKind(span) === 'running' && span.toMs !== null;
+
 function Bar({
   span,
   scale,
@@ -210,8 +221,7 @@ function Bar({
 }): JSX.Element {
   const end = span.toMs ?? scale.toMs;
   const [left, right] = [scale.at(span.fromMs), scale.at(end)];
-  const kind = span.outcome === 'failed' || span.outcome === 'lost' ? 'failed' : span.kind;
-  const isOver = span.kind === 'running' && span.toMs !== null && kind !== 'failed';
+  const kind = barKind(span);
   const words = [
     `${span.outcome ?? span.kind} ${duration(end - span.fromMs)}`,
     span.kind === 'running'
@@ -223,8 +233,8 @@ function Bar({
   const reason = isWait && task.waiting !== null ? withoutFigures(waitWords(task.waiting)) : null;
   return (
     <span
-      class={`bar k-${kind} ${span.toMs === null ? 'open' : ''} ${isOver ? 'over' : ''}`}
-      style={{ left: percent(left), width: `max(3px, ${percent(right - left)})` }}
+      class={`bar k-${kind} ${span.toMs === null ? 'open' : ''} ${isOver(span) ? 'over' : ''}`}
+      style={barPlace(left, right - left)}
       title={words.filter((each) => each !== null).join('\n')}
     >
       {reason !== null && <span class="bar-text">{reason}</span>}

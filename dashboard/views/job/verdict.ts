@@ -1,6 +1,6 @@
 /** How a job stands, in a sentence. */
 import type { JobShape, TaskShape } from '../../../src/scheduler/contract/index.ts';
-import { count, duration, plural, roughly, withoutFigures } from '../../words.ts';
+import { count, duration, errorWords, plural, roughly, withoutFigures } from '../../words.ts';
 import { tally } from './groups.ts';
 import { waitWords } from './wait-words.ts';
 
@@ -101,7 +101,7 @@ function firstHeld(tasks: readonly TaskShape[]): TaskShape | null {
   );
 }
 
-const sentence = (text: string): string =>
-  text === ''
-    ? ''
-    : `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;
+const sentence = (text: string): string => (text === '' ? '' : capital(errorWords(text)));
+
+const capital = (text: string): string =>
+  `${text.charAt(0).toUpperCase()}${text.slice(1)}${/[.!?]$/.test(text) ? '' : '.'}`;

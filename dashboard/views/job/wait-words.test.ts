@@ -16,6 +16,8 @@ test.each([
   ],
   ['no node is registered', 'cannot start: no node is registered'],
   ['2 nodes fit but are busy', 'cannot start: 2 nodes fit but are busy'],
+  ['runs again in 300 ms, after error', 'runs again in 300 ms, after an error'],
+  ['runs again in 300 ms, after timeout', 'runs again in 300 ms, after timeout'],
   ['waits for signal approved', 'waits for signal approved'],
   ['it has failed on w1', 'has failed on w1'],
 ])('%s is said as: task a %s', (why, words) => {

@@ -9,7 +9,8 @@ const CAPABILITY = /^capability (\S+) (?:is )?(.*?), needs (.*)$/;
 export function waitWords(why: string): string {
   const [, node, lacks] = NO_NODE.exec(why) ?? [];
   if (node !== undefined && lacks !== undefined) return unfit(node, lacks.split(BETWEEN));
-  if (/^(waits|sleeps|runs|starts)\b/.test(why)) return why;
+  if (/^(waits|sleeps|runs|starts)\b/.test(why))
+    return why.replace(/, after error$/, ', after an error');
   return why.startsWith('it ') ? why.slice('it '.length) : `cannot start: ${why}`;
 }
 

@@ -3,7 +3,7 @@ import type { JSX } from 'preact';
 import type { Explanation } from '../../../src/scheduler/core/index.ts';
 import { call } from '../../api/call.ts';
 import type { Problem } from '../../api/problem.ts';
-import { Glyph, ProblemNote, leaderAddress } from '../../parts/marks.tsx';
+import { Glyph, JobLinks, ProblemNote, leaderAddress } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { duration, withoutFigures } from '../../words.ts';
 import { waitWords } from './wait-words.ts';
@@ -26,9 +26,14 @@ export function Why({
     <section>
       <h3>Why it waits</h3>
       <p class="why">
-        {sentence(withoutFigures(waitWords(value.why)))}
+        <JobLinks text={sentence(withoutFigures(waitWords(value.why)))} />
         {value.ageMs !== null && <span class="muted"> (ready for {duration(value.ageMs)})</span>}
       </p>
+      {value.code === 'paused' && (
+        <p>
+          <a href="#/health">Queues can be resumed here</a>
+        </p>
+      )}
       {value.nearest.length > 0 && <Matrix nearest={value.nearest} />}
     </section>
   );

@@ -149,6 +149,8 @@ function SqlBox({ onRun }: { readonly onRun: () => void }): JSX.Element {
         editor.current.setTables(knownTables.peek());
         isReady.value = true;
       },
+      // The plain box does as well.
+      () => {},
     );
     return () => {
       isGone = true;

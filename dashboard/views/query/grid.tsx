@@ -32,11 +32,14 @@ export function ResultGrid({ query }: { readonly query: QueryShape }): JSX.Eleme
   if (problem.value !== null) return <ProblemNote problem={problem.value} />;
   if (result.value === null) return <Loading />;
   const { rows, isCut } = result.value;
+  const total = query.stages.find(({ output }) => output === 'result')?.rowsOut ?? 0;
   return (
     <div class="result">
       <div class="result-tools">
         <span class="num">
-          {isCut ? `The first ${count(rows.length)} rows` : plural(rows.length, 'row')}
+          {isCut
+            ? `The first ${count(rows.length)} of ${plural(Math.max(rows.length, total), 'row')}`
+            : plural(rows.length, 'row')}
           {query.expiresAt !== null && (
             <span class="muted">
               {' '}

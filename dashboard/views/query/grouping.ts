@@ -7,8 +7,17 @@ export function groupingWords(
   bytes: (value: number) => string,
   count: (value: number) => string,
 ): string | null {
-  if (grouping === null || grouping.tasks >= grouping.partitions) return null;
+  if (grouping === null) return null;
   const { partitions, tasks, targetBytes, slots } = grouping;
+  const split = grouping.skewed.filter((each) => each.tasks > 1);
+  if (split.length > 0) {
+    const each = split.map(
+      (one) =>
+        `partition ${one.partition} (${count(one.rows)} rows, ${bytes(one.bytes)}) is split among ${count(one.tasks)} tasks`,
+    );
+    return `Adapted: ${each.join(', ')}, because it is much larger than the others.`;
+  }
+  if (tasks >= partitions) return null;
   const readers = tasks === 1 ? '1 task reads' : `${count(tasks)} tasks read`;
   return (
     `Adapted: ${readers} ${count(partitions)} partitions, because all of them are ${bytes(grouping.bytes)}; ` +

@@ -2,6 +2,7 @@
 import type { JSX } from 'preact';
 import { bytes, count, duration, plural } from '../../words.ts';
 import { StateMark } from '../../parts/marks.tsx';
+import { filterWords } from './filters.ts';
 import { groupingWords } from './grouping.ts';
 import { type PlanStage, estimateFault } from './plan-shape.ts';
 
@@ -75,6 +76,7 @@ function Details({
   const { measured, estimatedRows } = stage;
   const share = measured === null || work === 0 ? 0 : measured.workMs / work;
   const adapted = groupingWords(measured?.grouping ?? null, bytes, count);
+  const filtered = filterWords(measured, count);
   const fault =
     measured?.state === 'succeeded' ? estimateFault(estimatedRows, measured.rowsOut) : null;
   return (
@@ -89,6 +91,7 @@ function Details({
         {measured !== null && ` · ${Math.round(share * 100)} % of the work`}
       </p>
       {adapted !== null && <p>{adapted}</p>}
+      {filtered !== null && <p>{filtered}</p>}
       {fault !== null && <p class="s-delayed">Rows: {fault}.</p>}
       <ol class="operators">
         {stage.operators.map(({ depth, name, detail }, at) => (

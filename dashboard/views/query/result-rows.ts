@@ -24,7 +24,7 @@ export async function readRows(
   });
   const reader = (response.body as ReadableStream<Uint8Array>).getReader();
   const decoder = new TextDecoder();
-  let [text, size, isWhole] = ['', 0, false];
+  let [text, size, lines, isWhole] = ['', 0, 0, false];
   for (;;) {
     const { done, value } = await reader.read();
     if (done) {
@@ -33,7 +33,8 @@ export async function readRows(
     }
     text += decoder.decode(value, { stream: true });
     size += value.length;
-    if (size > BYTES_MAX || linesIn(text) > rowsMax + 2) break;
+    lines += linesIn(value);
+    if (size > BYTES_MAX || lines > rowsMax + 2) break;
   }
   if (!isWhole) own.abort();
   return isWhole
@@ -51,9 +52,11 @@ const cutTo = (
   isCut: isCut || rows.length > rowsMax,
 });
 
-function linesIn(text: string): number {
+const LINE_END = 10;
+
+function linesIn(piece: Uint8Array): number {
   let lines = 0;
-  for (let at = text.indexOf('\n'); at >= 0; at = text.indexOf('\n', at + 1)) lines += 1;
+  for (let at = piece.indexOf(LINE_END); at >= 0; at = piece.indexOf(LINE_END, at + 1)) lines += 1;
   return lines;
 }
 

@@ -1,8 +1,10 @@
 /** The stages of a query over time, with what each read and wrote. */
 import type { JSX } from 'preact';
 import type { JobShape, QueryShape, StageShape } from '../../../src/scheduler/contract/index.ts';
+import { barPlace } from '../../parts/bar-place.ts';
 import { StateMark } from '../../parts/marks.tsx';
-import { bytes, count, duration, now } from '../../words.ts';
+import { bytes, count, duration, now, plural } from '../../words.ts';
+import { filterWords } from './filters.ts';
 import { groupingWords } from './grouping.ts';
 import { type Producer, producersOf, rowsPerPartition } from './shuffle.ts';
 import { ShuffleMatrix } from './shuffle-matrix.tsx';
@@ -64,7 +66,8 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
   const { tasks } = stage;
   // A finished stage whose tasks say nothing of rows is judged by bytes.
   const rows = stage.state === 'succeeded' ? rowsPerPartition(producers) : [];
-  const skew = skewOf(rows, 'rows') ?? skewOf(stage.partitionBytes, 'bytes');
+  const byRows = skewOf(rows, 'rows');
+  const skew = byRows ?? skewOf(stage.partitionBytes, 'bytes');
   const facts = [
     `${count(stage.rowsIn)} rows in`,
     `${count(stage.rowsOut)} out${stage.estimate.rows === null ? '' : ` (estimated ${count(Math.round(stage.estimate.rows))})`}`,
@@ -75,6 +78,7 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
     ...(tasks.recomputed > 0 ? [`${tasks.recomputed} recomputed`] : []),
   ];
   const adapted = groupingWords(stage.grouping ?? null, bytes, count);
+  const filtered = filterWords(stage, count);
   const left = extent === null ? 0 : Math.max(0, (extent.fromMs - start) / whole);
   const width = extent === null ? 0 : Math.min(1 - left, (extent.toMs - extent.fromMs) / whole);
   return (
@@ -92,16 +96,21 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
         {extent !== null && (
           <span
             class={`bar k-${stage.state === 'failed' ? 'failed' : 'running'} ${stage.state === 'succeeded' ? 'over' : ''}`}
-            style={{ left: `${left * 100}%`, width: `max(3px, ${width * 100}%)` }}
+            style={barPlace(left, width)}
             title={duration(extent.toMs - extent.fromMs)}
           />
         )}
       </div>
       <p class="muted num">{facts.join(' · ')}</p>
       {adapted !== null && <p class="muted">{adapted}</p>}
+      {filtered !== null && <p class="muted">{filtered}</p>}
       {skew !== null && (
         <div class="skew">
-          <Partitions sizes={stage.partitionBytes} isSkewed={skew.isSkewed} />
+          <Partitions
+            sizes={byRows === null ? stage.partitionBytes : rows}
+            words={byRows === null ? bytes : (size) => plural(size, 'row')}
+            isSkewed={skew.isSkewed}
+          />
           <span class={skew.isSkewed ? 's-delayed' : 'muted'}>{skew.words}</span>
         </div>
       )}
@@ -118,9 +127,11 @@ const BARS_MAX = 64;
 /** A bar for each partition. */
 function Partitions({
   sizes,
+  words,
   isSkewed,
 }: {
   readonly sizes: readonly number[];
+  readonly words: (size: number) => string;
   readonly isSkewed: boolean;
 }): JSX.Element {
   const max = Math.max(1, ...sizes);
@@ -130,7 +141,7 @@ function Partitions({
         <span
           key={at}
           style={{ height: `${Math.max(6, (size / max) * 100)}%` }}
-          title={`partition ${at}: ${bytes(size)}`}
+          title={`partition ${at}: ${words(size)}`}
         />
       ))}
     </span>

@@ -118,9 +118,12 @@ function WhichFlow({
 
 function FormField({
   field,
+  fault,
   texts,
 }: {
   readonly field: Field;
+  /** What is wrong with what is in it. */
+  readonly fault: string | null;
   readonly texts: Signal<Readonly<Record<string, string>>>;
 }): JSX.Element {
   const { name, kind, title, description, isRequired, choices } = field;
@@ -150,9 +153,11 @@ function FormField({
           value={value}
           inputMode={kind === 'text' ? 'text' : 'decimal'}
           spellcheck={false}
+          aria-invalid={fault !== null}
           onInput={set}
         />
       )}
+      {fault !== null && <span class="error hint">{fault}</span>}
     </label>
   );
 }
@@ -171,9 +176,17 @@ function Form({
   return (
     <>
       {fields.map((field) => (
-        <FormField key={field.name} field={field} texts={texts} />
+        <FormField
+          key={field.name}
+          field={field}
+          fault={
+            form?.ok === false && form.field === field.name && field.name in texts.value
+              ? form.why
+              : null
+          }
+          texts={texts}
+        />
       ))}
-      {form?.ok === false && form.field in texts.value && <p class="error">{form.why}</p>}
       <p>
         <button type="button" class="quiet" onClick={toJson}>
           Write it as JSON

@@ -1,23 +1,34 @@
 import { isFinished, type JobId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
-import { declareServer, withClient } from '../server-call.ts';
+import { actOnAll, declareMatch, matchOption, type MatchFlags } from '../matching-jobs.ts';
+import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { plain } from '../table.ts';
 
 export const command: CommandModule = {
   examples: [
     'millrace cancel 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
     'millrace cancel "$(millrace submit job.yaml)" --reason "wrong input"',
+    'millrace cancel --name import --label tenant=acme',
   ],
   declare(command) {
     command
-      .argument('<id>', 'the job')
+      .argument('[id]', 'the job')
       .option('--reason <text>', 'the reason, recorded with the job');
+    declareMatch(command);
     declareServer(command);
   },
   run(command, reply, signal) {
-    const id = (command.args[0] ?? '') as JobId;
-    const { reason } = command.opts<{ reason?: string }>();
+    const [given] = command.args;
+    const { reason, ...flags } = command.opts<{ reason?: string } & MatchFlags>();
+    const match = matchOption('cancel', given, flags);
+    if (match !== null) {
+      if (reason !== undefined) throw wrongUse('--reason is for one job.', 'Leave it out.');
+      return withClient(command, 'submit', signal, (client) =>
+        actOnAll(client, 'cancel', match, { reply, signal }),
+      );
+    }
+    const id = given as JobId;
     return withClient(command, 'submit', signal, async (client) => {
       const job = await client.cancel(id, reason, { signal });
       const isOver = isFinished(job.state);

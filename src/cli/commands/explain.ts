@@ -21,11 +21,12 @@ export const command: CommandModule = {
     }
     return withClient(command, 'read', signal, async (client) => {
       const answer = await client.explain(job, task, { signal });
-      const { state, why, ageMs, nearest } = answer;
+      const { state, code, why, ageMs, nearest } = answer;
       const age = ageMs === null ? '' : ` for ${span(ageMs)}`;
-      reply.say(
-        plain(`Task ${task} is ${state}${age}: ${reasonWords(why)}.`.replace(/\.\.$/, '.')),
-      );
+      // `it has failed: ...` says the state already.
+      const rest = /^it (has|was) /.test(why) && code === 'ended' ? why.slice(3) : null;
+      const sentence = rest ?? `is ${state}${age}: ${reasonWords(why)}`;
+      reply.say(plain(`Task ${task} ${sentence}.`.replace(/\.\.$/, '.')));
       // The sentence may name the nearest already.
       for (const { nodeId, lacks } of nearest.filter((each) => !why.includes(each.nodeId))) {
         reply.say(plain(`  ${nodeId} lacks ${lacks.join(', ')}`));

@@ -39,7 +39,7 @@ function inputWords(schema: FlowShape['input']): string {
   const { type, properties, required } = schema;
   if (type === 'null') return 'none';
   const isObject = typeof properties === 'object' && properties !== null;
-  if (!isObject) return typeof type === 'string' ? type : 'any';
+  if (!isObject) return typeWords(schema);
   const needed = Array.isArray(required) ? (required as readonly unknown[]) : [];
   return Object.entries(properties)
     .map(([name, each]) => `${name}${needed.includes(name) ? '' : '?'}: ${typeWords(each)}`)
@@ -47,10 +47,20 @@ function inputWords(schema: FlowShape['input']): string {
 }
 
 function typeWords(schema: unknown): string {
-  const isObject = typeof schema === 'object' && schema !== null;
-  const type: unknown = isObject && 'type' in schema ? schema.type : undefined;
+  if (typeof schema !== 'object' || schema === null) return 'any';
+  const { type, enum: values, anyOf, oneOf, items } = schema as JsonSchema;
+  if ('const' in schema) return JSON.stringify(schema.const);
+  if (Array.isArray(values)) return values.map((each) => JSON.stringify(each)).join(' | ');
+  if (type === 'array') return items === undefined ? 'array' : `${memberWords(items)}[]`;
   if (typeof type === 'string') return type;
-  return isObject && 'enum' in schema && Array.isArray(schema.enum)
-    ? schema.enum.map((each) => JSON.stringify(each)).join(' | ')
-    : 'any';
+  const kinds: unknown = anyOf ?? oneOf;
+  if (Array.isArray(kinds)) return kinds.map((each) => typeWords(each)).join(' | ');
+  return Array.isArray(type) ? type.join(' | ') : 'any';
 }
+
+function memberWords(items: unknown): string {
+  const words = typeWords(items);
+  return words.includes(' ') ? `(${words})` : words;
+}
+
+type JsonSchema = Readonly<Partial<Record<'type' | 'enum' | 'anyOf' | 'oneOf' | 'items', unknown>>>;

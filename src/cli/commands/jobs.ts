@@ -1,10 +1,12 @@
 import type { Command } from 'commander';
 import type { HttpClient, JobsFilter, JobsPage } from '../../client/index.ts';
-import { JOB_STATES, type JobState } from '../../scheduler/core/index.ts';
+import { JOB_STATES } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { collected, labelOption } from '../job-options.ts';
 import { jobTable } from '../job-words.ts';
+import { stateOption } from '../matching-jobs.ts';
+import { parseDuration } from '../../kit/index.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
 import { withWords } from '../settings.ts';
 
@@ -15,6 +17,7 @@ export const command: CommandModule = {
   examples: [
     'millrace jobs',
     'millrace jobs --state failed --limit 100',
+    'millrace jobs --state failed --since 2h',
     'millrace jobs --label team=billing',
     'millrace jobs --json',
   ],
@@ -23,6 +26,7 @@ export const command: CommandModule = {
       .addOption(withWords('--state <state>', 'only those in this state', JOB_STATES))
       .option('--name <name>', 'only those with this name')
       .option('--label <key=value>', 'only those with this label; repeat it for several', collected)
+      .option('--since <time>', 'only those created since: 2h, or 2026-11-15T02:00:00Z')
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
       .option('--cursor <cursor>', 'continue an earlier list');
     declareServer(command);
@@ -32,17 +36,18 @@ export const command: CommandModule = {
       { readonly label?: readonly string[] } & Readonly<Record<string, string | undefined>>
     >();
     const { name, cursor } = options as Readonly<Record<string, string | undefined>>;
-    const state = stateOption(options['state']);
+    const { state } = options;
     const filter: JobsFilter = {
       signal,
-      ...(state === undefined ? {} : { state }),
+      ...(state === undefined ? {} : { state: stateOption(state) }),
       ...(name === undefined ? {} : { name }),
       ...(label === undefined ? {} : { labels: labelOption(label) }),
       ...(cursor === undefined ? {} : { cursor }),
     };
+    const since = sinceOption(options['since']);
     const limit = Math.max(1, wholeOption('--limit', options['limit']) ?? LIMIT);
     return withClient(command, 'read', signal, async (client) => {
-      const page = await firstJobs(client, filter, limit);
+      const page = await firstJobs(client, filter, { limit, since });
       if (page.jobs.length === 0) reply.say('No jobs found.');
       else for (const line of jobTable(page.jobs, page.asOf.at)) reply.say(line);
       if (page.cursor !== null) reply.say(`There are more: --limit ${limit * 10}`);
@@ -52,23 +57,40 @@ export const command: CommandModule = {
   },
 };
 
+interface Wanted {
+  readonly limit: number;
+  /** The first moment that counts, as seen from the time of the answer. */
+  readonly since: (asOf: string) => number;
+}
+
 /** As many as were asked for, on however many pages. */
-async function firstJobs(client: HttpClient, filter: JobsFilter, limit: number): Promise<JobsPage> {
+async function firstJobs(
+  client: HttpClient,
+  filter: JobsFilter,
+  { limit, since }: Wanted,
+): Promise<JobsPage> {
   const jobs: JobsPage['jobs'][number][] = [];
   let from = filter;
   for (;;) {
     const size = Math.min(PAGE_MAX, limit - jobs.length);
     const { value: page } = await client.jobPages({ ...from, limit: size }).next();
     if (page === undefined) throw wrongUse('The list has no such page.', 'Ask again.');
-    jobs.push(...page.jobs);
+    const firstMs = since(page.asOf.at);
+    const recent = page.jobs.filter(({ createdAt }) => Date.parse(createdAt) >= firstMs);
+    jobs.push(...recent);
+    // The newest come first.
+    if (recent.length < page.jobs.length) return { ...page, jobs, cursor: null };
     if (page.cursor === null || jobs.length >= limit) return { ...page, jobs };
     from = { ...filter, cursor: page.cursor };
   }
 }
 
-function stateOption(text: string | undefined): JobState | undefined {
-  if (text === undefined) return undefined;
-  const state = JOB_STATES.find((each) => each === text);
-  if (state !== undefined) return state;
-  throw wrongUse(`'${text}' is not a valid job state.`, `Use ${JOB_STATES.join(', ')}.`);
+/** A duration counts back from the time of the answer, by the server's clock. */
+function sinceOption(text: string | undefined): Wanted['since'] {
+  if (text === undefined) return () => -Infinity;
+  const ms = parseDuration(text);
+  if (ms !== null && ms >= 0) return (asOf) => Date.parse(asOf) - ms;
+  const atMs = Date.parse(text);
+  if (!Number.isNaN(atMs)) return () => atMs;
+  throw wrongUse(`'${text}' is not a valid time.`, 'Write --since 2h, or 2026-11-15T02:00:00Z.');
 }

@@ -36,7 +36,7 @@ export const command: CommandModule = {
       else if (nodes.length > 0)
         for (const line of nodeTable(nodes, leader?.nodeId ?? null, asOf.at)) reply.say(line);
       else reply.say('No nodes are registered; tasks wait until a worker connects.');
-      // A server that executes nothing is not registered as a node.
+      // Outside of a cluster, or just after its start, a server that executes nothing is not registered as a node.
       if (leader !== null && !nodes.some(({ id }) => id === leader.nodeId)) {
         const where = leader.url === null ? '' : ` at ${leader.url}`;
         reply.say(plain(`The leader is ${leader.nodeId}${where}; it executes no tasks.`));

@@ -100,6 +100,29 @@ test('create takes a flow with its input', async () => {
   });
 });
 
+test('create takes a flow by its name, without a file', async () => {
+  server.script(PUT, { json: nightly });
+  const input = '{"shop": "north"}';
+  const line = ['--flow', 'report', '--cron', '0 2 * * *', '--overlap', 'queue', '--input', input];
+  const { code } = await millrace('create', 'nightly', ...line);
+  expect(code).toBe(exit.done);
+  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({
+    timing: { cron: '0 2 * * *' },
+    overlap: 'queue',
+    flow: 'report',
+    input: { shop: 'north' },
+  });
+});
+
+test.each([
+  [[], 'A file or a flow is required.'],
+  [['--flow', 'report'], 'The schedule has no timing.'],
+  [['--cron', '0 2 * * *'], 'A file or a flow is required.'],
+])('create %j says what is missing', async (flags, what) => {
+  const { code, err } = await millrace('create', 'nightly', ...flags);
+  expect([code, err]).toEqual([exit.wrongUse, expect.stringContaining(what)]);
+});
+
 test('create takes a whole schedule from a file', async () => {
   server.script(PUT, { json: { ...nightly, nextAt: null } });
   const whole = file('s.yaml', `timing: {at: 5}\ndocument:\n  ${job}\n`);

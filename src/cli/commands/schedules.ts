@@ -18,6 +18,7 @@ export const command: CommandModule = {
     'millrace schedules',
     `millrace schedules create nightly job.yaml --cron '0 2 * * 1-5' --zone Europe/Berlin`,
     `millrace schedules create hourly flow.ts --every 1h --input '{"shop": "north"}' --overlap queue`,
+    `millrace schedules create weekly --flow report --cron '0 6 * * 1' --input '{"shop": "north"}'`,
     `echo '{"timing": {"everyMs": 60000}, "document": {"tasks": [{"id": "a", "executor": "echo"}]}}' | millrace schedules create minutely -`,
     'millrace schedules pause minutely',
     'millrace schedules delete minutely',

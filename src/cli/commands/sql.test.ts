@@ -23,6 +23,8 @@ const stage = {
     workMs: 3,
     partitionBytes: [],
     grouping: null,
+    filters: [],
+    filteredRows: null,
   },
 };
 const over = {
@@ -54,7 +56,7 @@ function folder(): string {
 }
 
 describe('millrace sql', () => {
-  test('shows the rows as a table, and a word on them beside it', async () => {
+  test('shows the rows as a table, and a summary beside it', async () => {
     const { code, out, err } = await runAgainst(server, ['sql', 'select item']);
     expect(code).toBe(0);
     expect(out).toContain('│ tea     │     12 │\n│ cup     │   NULL │\n');

@@ -181,3 +181,39 @@ test('Ctrl-C while waiting leaves the job and says how to stop it', async () => 
   expect({ code, err }).toEqual({ code: exit.interrupted, err: '' });
   expect(out).toContain('millrace cancel j-1');
 });
+
+test('flags say how a job is debounced, batched, shared and reported', async () => {
+  server.script(SUBMIT, accepted, accepted);
+  const given = file('x', small);
+  await millrace([
+    ...['submit', given, '--debounce', 'docs = a=30s,5m', '--fairness-key', 'acme'],
+    ...['--job-id', 'order-7'],
+    ...['--webhook', 'https://a.example/', '--webhook', 'https://b.example/'],
+  ]);
+  expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject({
+    debounce: { key: 'docs = a', ms: 30_000, maxMs: 300_000 },
+    fairnessKey: 'acme',
+    webhooks: [{ url: 'https://a.example/' }, { url: 'https://b.example/' }],
+  });
+  expect(server.received[0]?.headers['millrace-job-id']).toBe('order-7');
+  const listed = file('list', 'tasks: [{id: a, executor: echo, input: [1]}]');
+  await millrace(['submit', listed, '--batch', 'mail=100,500ms']);
+  expect(JSON.parse(server.received[1]?.body ?? '')).toMatchObject({
+    batch: { key: 'mail', max: 100, ms: 500 },
+  });
+});
+
+test.each([
+  ['fork', ['j-0', '--from', 'a'], 'POST /api/v1/jobs/j-0/fork'],
+  ['rerun', ['j-1'], 'POST /api/v1/jobs/j-1/rerun'],
+  ['redrive', ['j-1', 'sum'], 'POST /api/v1/jobs/j-1/tasks/sum/redrive'],
+])('%s --follow follows the job to its end', async (name, args, route) => {
+  server.script(HEAD, head(8)).script(route, { json: { ...shape, state: 'running' } });
+  const failed = { ...over, state: 'failed', asOf: { ...asOf, seq: 10 } };
+  const looks = name === 'fork' ? [] : [{ json: shape }];
+  server.script(JOB, { json: shape }, ...looks, { json: failed });
+  const ended = sse(10, 'job.failed', { job: 'j-1' });
+  server.script('GET /api/v1/events', eventStream(ended));
+  const { code, out } = await millrace([name, ...args, '--follow']);
+  expect([code, out]).toEqual([exit.workFailed, expect.stringContaining('Job j-1 failed')]);
+});

@@ -7,17 +7,20 @@ import { checkDocument, withPlaces } from '../files/checked-document.ts';
 import { type FileValue, readDocuments } from '../files/document-file.ts';
 import { isModule, readWork, refuseModuleFlags, type Work } from '../files/work-file.ts';
 import { endingOf } from '../job-words.ts';
-import { tellOutcome } from '../outcome.ts';
-import { declareJobFlags, jobFields, type JobFlags } from '../job-options.ts';
+import {
+  declareFollow,
+  type FollowFlags,
+  followFrom,
+  followToEnd,
+  isFollowed,
+} from '../following.ts';
+import { declareJobFlags, jobFields, type JobFlags, jobIdField } from '../job-options.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { configFor } from '../settings.ts';
-import { follow } from '../view/follow.ts';
 
-interface SubmitFlags extends JobFlags {
-  readonly wait?: true;
+interface SubmitFlags extends JobFlags, FollowFlags {
   readonly input?: string;
   readonly flow?: string;
-  readonly json?: true;
 }
 
 export const command: CommandModule = {
@@ -27,6 +30,7 @@ export const command: CommandModule = {
     'millrace submit flow.ts --input \'{"order": "A-7"}\' --wait',
     'millrace submit job.json --name nightly --priority 3 --idempotency-key "nightly $(date +%F)"',
     'millrace submit job.json --label team=billing --run-at 2h',
+    `millrace submit reindex.ts --input '"a.md"' --debounce 'reindex a.md=30s,5m'`,
     'millrace submit job.json --server http://127.0.0.1:7070 --json',
   ],
   declare(command: Command) {
@@ -35,19 +39,20 @@ export const command: CommandModule = {
         '<file>',
         'a job document or a list of them (JSON or YAML), or a module with a flow; - reads stdin',
       )
-      .option('--wait', 'follow the job to completion; exit code 1 unless it succeeds')
       .option('--input <json>', 'the input of the flow; @file reads it from a file')
       .option('--flow <name>', 'which flow or task of the module, if it exports several');
+    declareFollow(command);
     declareJobFlags(command);
     declareServer(command);
   },
   async run(command, reply, signal) {
     const [file = ''] = command.args;
     const flags = command.opts<SubmitFlags>();
-    const { wait = false, input, flow, json = false } = flags;
+    const { input, flow, json = false } = flags;
+    const wait = isFollowed(flags);
     const own = jobFields(flags);
     const settings = configFor(command, process.env).core;
-    const batch: Batch = { wait, isJson: json, reply, signal };
+    const batch: Batch = { wait, isJson: json, reply, signal, own: jobIdField(flags) };
     if (isModule(file)) {
       const found = await readWork(file, { input, flow, settings }, signal);
       const work = { ...found, document: withFields(found.document, own) };
@@ -56,12 +61,7 @@ export const command: CommandModule = {
     const read = await readDocuments(file, signal);
     refuseModuleFlags(file, { input, flow });
     const isMany = read.length > 1 || Array.isArray(read[0]?.value);
-    if (isMany && own['idempotencyKey'] !== undefined) {
-      throw wrongUse(
-        `--idempotency-key is for one job, and ${file} contains several.`,
-        'Put a key into each document.',
-      );
-    }
+    if (isMany) refuseNames(file, flags);
     const values = read.map((each) => ({ ...each, value: withFields(each.value, own) }));
     const [first] = values;
     if (isMany) {
@@ -74,6 +74,16 @@ export const command: CommandModule = {
     return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
   },
 };
+
+/** A key and an id name one job. */
+function refuseNames(file: string, { idempotencyKey, jobId }: JobFlags): void {
+  if (idempotencyKey === undefined && jobId === undefined) return;
+  const flag = jobId === undefined ? '--idempotency-key' : '--job-id';
+  throw wrongUse(
+    `${flag} is for one job, and ${file} contains several.`,
+    'Put an idempotencyKey into each document.',
+  );
+}
 
 /** In each document of a list. What is not a document is left for the check that follows. */
 function withFields(value: unknown, own: Readonly<Record<string, unknown>>): unknown {
@@ -94,6 +104,8 @@ interface Batch {
   readonly isJson: boolean;
   readonly reply: Reply;
   readonly signal: AbortSignal;
+  /** The id that was chosen for the job. */
+  readonly own: { readonly jobId?: string };
 }
 
 function workOf(file: FileValue, settings: Settings): Work {
@@ -117,25 +129,16 @@ function checkedList(values: readonly FileValue[], settings: Settings): readonly
 }
 
 async function submitOne(client: HttpClient, work: Work, batch: Batch): Promise<ExitCode> {
-  const { wait, isJson, reply, signal } = batch;
-  // Asked for before the job is there, so that nothing of it is missed.
-  const after = wait ? (await client.head({ signal })).seq : 0;
-  const job = await withPlaces(work, () => client.submitDocument(work.document, { signal }));
+  const { wait, isJson, reply, signal, own } = batch;
+  const after = wait ? await followFrom(client, signal) : null;
+  const job = await withPlaces(work, () =>
+    client.submitDocument(work.document, { signal, ...own }),
+  );
   const { id } = job;
   reply.say(id);
-  if (!wait) {
-    reply.answer(job);
-    return exit.done;
-  }
-  try {
-    const say = (line: string): void => reply.say(line);
-    const ended = await follow(client, id, { signal, reply, say, after });
-    return tellOutcome(ended, reply, isJson, say);
-  } catch (error) {
-    if (signal.aborted)
-      reply.say(`Job ${id} keeps running; cancel it with \`millrace cancel ${id}\`.`);
-    throw error;
-  }
+  if (after !== null) return followToEnd(client, { id, after, reply, isJson, signal });
+  reply.answer(job);
+  return exit.done;
 }
 
 async function submitMany(

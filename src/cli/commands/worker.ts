@@ -1,4 +1,5 @@
 import { writeSync } from 'node:fs';
+import { processLog } from '../../kit/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
@@ -51,9 +52,13 @@ export const command: CommandModule = {
         orphaned: orphaned(),
         say: (line) => void process.stderr.write(`${line}\n`),
         onReady(nodeId, listener, httpPort) {
-          reply.say(`millrace worker ready ${nodeId}`);
+          const news = newsWith(node.logFormat, nodeId);
+          // The output of a node's own worker is part of the node's log, and each line of a JSON log is an object.
+          const isLogged = process.send !== undefined && node.logFormat === 'json';
+          if (isLogged) news(`millrace worker ready ${nodeId}`);
+          else reply.say(`millrace worker ready ${nodeId}`);
           if (httpPort !== null) {
-            process.stderr.write(`Metrics and health checks are served on port ${httpPort}.\n`);
+            news(`Metrics and health checks are served on port ${httpPort}.`);
           }
           process.send?.('ready');
           reply.answer({ ready: true, nodeId, listener, httpPort });
@@ -74,6 +79,14 @@ export const command: CommandModule = {
     return exit.done;
   },
 };
+
+/** What is said once it is ready: every line of a log for machines is an object. */
+function newsWith(format: 'text' | 'json', nodeId: string): (line: string) => void {
+  const write = (text: string): void => void process.stderr.write(text);
+  if (format === 'text') return (line) => write(`${line}\n`);
+  const about = { pid: process.pid, node: nodeId };
+  return processLog({ format, level: 'info', now: () => new Date().toISOString(), write, about });
+}
 
 /** A node that starts its own worker holds a channel to it: when that closes, the node is gone. */
 function orphaned(): AbortSignal {

@@ -11,8 +11,7 @@ import {
   externalTask,
   type Flow,
   type HttpInput,
-  type SqlInput,
-  type SqlResult,
+  sqlTask,
   type Task,
 } from '../../tasks/flow/index.ts';
 import { literally, query } from './duckdb.ts';
@@ -86,7 +85,7 @@ const writeSales: Task<Day, string> = defineTask({
 });
 
 /** The executor `sql`, with the rows of this query: a BIGINT is text in JSON. */
-const addUp = externalTask<SqlInput, SqlResult<Sum>>('sql');
+const addUp = sqlTask<Sum>();
 type Sum = [currency: string, sales: string, cents: string];
 const BY_CURRENCY = `
   select currency, count(*) as sales, sum(cents)::bigint as cents

@@ -5,7 +5,7 @@ import { durationMs } from '../../kit/index.ts';
 import { wrongUse } from '../server-call.ts';
 import { checkDocument } from './checked-document.ts';
 import { readDocuments } from './document-file.ts';
-import { isModule, readWork } from './work-file.ts';
+import { isModule, readInput, readWork } from './work-file.ts';
 
 export interface ScheduleWork {
   readonly spec: unknown;
@@ -46,7 +46,10 @@ export function declareTiming(command: Command): void {
       ),
     )
     .option('--input <json>', 'the input of the flow; @file reads it from a file')
-    .option('--flow <name>', 'which flow or task of the module, if it exports several');
+    .option(
+      '--flow <name>',
+      'without a file: a flow that workers have published; else which one of the module',
+    );
 }
 
 export async function readSchedule(
@@ -55,20 +58,19 @@ export async function readSchedule(
   settings: Settings,
   signal: AbortSignal,
 ): Promise<ScheduleWork> {
-  if (file === '') {
-    throw wrongUse(
-      'A file is required.',
-      'Give a job document or a module after the id, or - for stdin.',
-    );
-  }
   const timing = timingOf(flags);
   const { misfire, overlap, input, flow } = flags;
-  if (timing === null) return wholeSchedule(file, flags, settings, signal);
-  const work = await readWork(file, { input, flow, settings }, signal);
   const policies = {
     ...(misfire === undefined ? {} : { misfire }),
     ...(overlap === undefined ? {} : { overlap }),
   };
+  if (file === '') {
+    if (flow === undefined || timing === null) throw noWork(flow);
+    const given = input === undefined ? {} : { input: await readInput(input, signal) };
+    return { spec: { timing, ...policies, flow, ...given }, located: (error) => error };
+  }
+  if (timing === null) return wholeSchedule(file, flags, settings, signal);
+  const work = await readWork(file, { input, flow, settings }, signal);
   // The server looks at more than the file holds: only what it says of the document has a line there.
   const located = (error: unknown): unknown =>
     isMillraceError(error) && error.path?.startsWith(DOCUMENT) === true
@@ -78,6 +80,15 @@ export async function readSchedule(
 }
 
 const DOCUMENT = '/document';
+
+function noWork(flow: string | undefined): Error {
+  if (flow !== undefined)
+    return wrongUse('The schedule has no timing.', 'Add --cron, --every or --at.');
+  return wrongUse(
+    'A file or a flow is required.',
+    'Give a job document or a module after the id, - for stdin, or --flow NAME for a flow that workers have published.',
+  );
+}
 
 async function wholeSchedule(
   file: string,

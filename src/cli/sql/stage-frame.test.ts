@@ -21,6 +21,8 @@ const stage: StageShape = {
   workMs: 400,
   partitionBytes: [],
   grouping: null,
+  filters: [],
+  filteredRows: null,
 };
 const query: QueryShape = {
   id: 'q-1' as JobId,

@@ -18,11 +18,11 @@ export interface Call {
   readonly query?: Query;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
-  /** May it be done twice without harm? */
+  /** Whether the call is idempotent. */
   readonly isRepeatable: boolean;
   /** A name for messages: "the rerun". */
   readonly what: string;
-  /** Where the answer takes its time by nature: a silence of less does not count as lost. */
+  /** For calls that take long by design: a shorter silence does not count as a lost connection. */
   readonly responseTimeoutMs?: number;
   /** Goes on trying for as long as the caller wants, once any server has answered. */
   readonly retriesForever?: boolean | undefined;
@@ -43,7 +43,7 @@ export interface Stream {
   readonly server: URL;
 }
 
-/** Answers that say: not here, or not now. */
+/** Answers that mean: ask another server, or ask again later. */
 const PASSING: ReadonlySet<ErrorCode> = new Set([
   'not_leader',
   'loading',
@@ -68,7 +68,7 @@ const HEADERS = {
   'user-agent': 'millrace',
 } as const;
 
-/** What the caller may show of itself, and where. */
+/** The credentials of the caller, and where they may be sent. */
 export interface Authority {
   readonly token: string | null;
   readonly insecure: boolean;
@@ -165,7 +165,7 @@ export class Caller {
     }
   }
 
-  /** The server's wish counts, but not to the end of all retry budget. */
+  /** The delay that the server asks for is respected, within the retry budget. */
   #delayMs(rounds: number, wishMs: number | null): number {
     const { retryBudgetMs, random } = this.#pace;
     return Math.max(backoffMs(BACKOFF, rounds, random), Math.min(wishMs ?? 0, retryBudgetMs / 3));
@@ -177,7 +177,7 @@ export class Caller {
     return retriesForever ? Infinity : retryBudgetMs;
   }
 
-  /** Throws rather than send a token in the clear: a leader that was named may be anywhere. */
+  /** Throws rather than send a token unencrypted: the named leader may be on any machine. */
   #authorization(server: URL): Readonly<Record<string, string>> {
     const { token, insecure } = this.#authority;
     if (token !== null) checkTokenPath(server, insecure);
@@ -204,7 +204,7 @@ export class Caller {
     });
   }
 
-  /** Throws what no further try can mend. */
+  /** Throws errors that no retry can fix. */
   async #judge<T>(
     call: Call,
     server: URL,
@@ -244,7 +244,7 @@ export class Caller {
   }
 }
 
-/** Not here, or not now: asked again, or elsewhere, it may be answered. */
+/** Another server, or a later call, may succeed. */
 export function isPassing(error: MillraceError): boolean {
   return PASSING.has(error.code);
 }

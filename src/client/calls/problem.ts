@@ -1,8 +1,13 @@
-/** From an answer that is not a success, or no answer at all, to the error that a caller gets. */
+/** Turns an unsuccessful response, or none, into the error that a caller gets. */
 import type { IncomingHttpHeaders } from 'node:http';
-import { type ErrorCode, type LeaderAddress, MillraceError } from '../../scheduler/core/index.ts';
+import {
+  type ErrorCode,
+  type LeaderAddress,
+  MillraceError,
+  isObject,
+} from '../../scheduler/core/index.ts';
 
-/** Every code there is; the compiler sees to it that none is missing. */
+/** Every error code; the compiler checks that none is missing. */
 const CODES: Readonly<Record<ErrorCode, true>> = {
   bad_input: true,
   too_large: true,
@@ -97,7 +102,7 @@ export function errorFrom(
   });
 }
 
-/** How long the server asks to be left alone; only whole seconds, dates are not worth the trouble. */
+/** The Retry-After delay; dates are not supported. */
 export function retryAfterMs(headers: IncomingHttpHeaders): number | null {
   const seconds = headers['retry-after'];
   return seconds !== undefined && /^\d{1,6}$/.test(seconds) ? Number(seconds) * 1000 : null;
@@ -115,10 +120,6 @@ export function parsedJson(body: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-export function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 export function strangeAnswer(status: number, server: string): MillraceError {

@@ -4,7 +4,7 @@ import { redactUrl } from '../../kit/index.ts';
 
 export class Servers {
   readonly #given: readonly [URL, ...URL[]];
-  /** Where to begin among the given ones; moves on when one cannot be reached. */
+  /** The first server to try; changes when one cannot be reached. */
   #first = 0;
   #leader: URL | null = null;
   #hasAnswered = false;
@@ -42,7 +42,7 @@ export class Servers {
     this.#hasAnswered = true;
   }
 
-  /** What `from` says of the leader. A secret that went out encrypted must not go on in the clear. */
+  /** The leader as `from` names it. A token that was sent encrypted must not be sent on unencrypted. */
   follow(from: URL, address: string): void {
     const leader = parsedUrl(address);
     if (leader === null) return;
@@ -63,10 +63,10 @@ export class Servers {
   }
 }
 
-/** The address of one call; a server may stand behind a path of its own. */
-/** What stands after the `?`; a list gives a parameter several times. */
+/** The query string; a list repeats the parameter. */
 export type Query = Readonly<Record<string, string | readonly string[]>>;
 
+/** The URL of one call. The server's URL may have a path, which is kept. */
 export function callUrl(server: URL, path: string, query: Query): URL {
   const url = new URL(server);
   url.pathname = `${server.pathname.replace(/\/$/, '')}${path}`;
@@ -79,9 +79,14 @@ export function callUrl(server: URL, path: string, query: Query): URL {
 }
 
 function serverUrl(text: string): URL {
-  const url = parsedUrl(text);
+  // `HOST:PORT` alone means HTTP, as on the command line.
+  const isBare = /^([\w.-]+|\[[0-9a-f:.]+\]):\d{1,5}$/i.test(text);
+  const url = parsedUrl(isBare ? `http://${text}` : text);
   if (url === null)
-    throw wrongUrl(text, 'It is not an address that starts with http:// or https://.');
+    throw wrongUrl(
+      text,
+      'It is neither HOST:PORT nor an address that starts with http:// or https://.',
+    );
   if (url.username !== '' || url.password !== '') {
     throw wrongUrl(text, 'It contains a token, which would end up in logs.');
   }

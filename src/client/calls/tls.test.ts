@@ -30,7 +30,7 @@ function client(url: string, authority: Buffer | undefined = ca): HttpClient {
   return made;
 }
 
-test('a server with a certificate of a trusted authority is asked, also with a call that goes alone', async () => {
+test('a server whose certificate a trusted authority has signed is called, also on a new connection', async () => {
   server.script('GET /api/v1/leader', leader).script('POST /api/v1/schedules/s/trigger', {
     json: { id: 's' },
   });
@@ -39,7 +39,7 @@ test('a server with a certificate of a trusted authority is asked, also with a c
   expect(await trusting.changeSchedule('s' as never, 'trigger')).toEqual({ id: 's' });
 });
 
-test('another authority is not trusted, and the token is not sent', async () => {
+test('a certificate of another authority is rejected, and the token is not sent', async () => {
   const other = Buffer.from((await makeAuthority('somebody else')).cert);
   await expect(client(server.url, other).leader()).rejects.toMatchObject({
     code: 'unreachable',
@@ -49,7 +49,7 @@ test('another authority is not trusted, and the token is not sent', async () => 
   expect(server.received).toEqual([]);
 });
 
-test('a token that went out encrypted does not go on in the clear', async () => {
+test('a token that was sent encrypted is never sent on unencrypted', async () => {
   server.script('GET /api/v1/leader', notLeader(plain.url));
   await expect(client(server.url).leader()).rejects.toMatchObject({ code: 'not_leader' });
   expect(plain.received).toEqual([]);

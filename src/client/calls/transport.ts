@@ -1,4 +1,4 @@
-/** One request and its answer, over a connection that is kept for the next one. It decides nothing. */
+/** One HTTP request over a kept-alive connection, without any retry logic. */
 import http, { type ClientRequest, type IncomingMessage } from 'node:http';
 import https from 'node:https';
 import { MillraceError } from '../../scheduler/core/index.ts';

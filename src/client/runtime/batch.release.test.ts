@@ -50,3 +50,20 @@ test('a batch that fails has failed for all of its jobs, and each can be run aga
   expect(await fork.result()).toBe(2);
   expect(runs).toEqual([['good'], ['mended', 'twice']]);
 });
+
+test('a task is started by its name, in batches too, and its schema is checked', async () => {
+  expect(await runtime.flows()).toMatchObject([{ name: 'notify', input: { type: 'array' } }]);
+  runs.length = 0;
+  const batch = { key: 'by name', max: 2, ms: 3_600_000 };
+  const jobs = [
+    await runtime.start('notify', ['x'], { batch }),
+    await runtime.start('notify', ['y'], { batch }),
+  ];
+  expect(await Promise.all(jobs.map((job) => job.result()))).toEqual([2, 2]);
+  expect(runs).toEqual([['x', 'y']]);
+  expect(await (await runtime.start('notify', ['z'])).result()).toBe(1);
+  await expect(runtime.start('notify', 'x')).rejects.toMatchObject({
+    code: 'bad_input',
+    path: '/input',
+  });
+});

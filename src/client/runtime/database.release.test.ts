@@ -26,7 +26,7 @@ async function place(): Promise<RuntimeOptions & { readonly database: string }> 
   return { database: database.url, data, settings: QUICK };
 }
 
-test('keeps its jobs in the database, and finds them again', async () => {
+test('keeps its jobs in the database, and finds them after a restart', async () => {
   const options = await place();
   const first = await createRuntime(options);
   const job = await first.submit(double, 21);

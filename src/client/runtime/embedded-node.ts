@@ -1,6 +1,7 @@
 /** The caller's side of the thread in which a runtime's node lives. */
 import { resolve } from 'node:path';
-import type { Worker as Thread } from 'node:worker_threads';
+import { MessageChannel } from 'node:worker_threads';
+import type { MessagePort, Worker as Thread } from 'node:worker_threads';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { deferred, startThread } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
@@ -51,6 +52,13 @@ export class EmbeddedNode {
     this.grpc = grpc;
   }
 
+  /** A port through which the node answers calls of this process. */
+  connect(): MessagePort {
+    const { port1, port2 } = new MessageChannel();
+    this.#thread.serve(port2);
+    return port1;
+  }
+
   /** Resolves when the thread is gone and its folder free. */
   stop(): Promise<void> {
     return this.#thread.stop();
@@ -84,6 +92,10 @@ class NodeThread {
 
   get ready(): Promise<NodeAddresses> {
     return this.#ready.promise;
+  }
+
+  serve(port: MessagePort): void {
+    this.#thread.postMessage(port satisfies ToNode, [port]);
   }
 
   /** One that has ended by itself has reported that already. */

@@ -1,19 +1,19 @@
 /**
- * Runs in a thread of its own: the node of a runtime. Leader, store and doors live here, and no code of
+ * Runs in a thread of its own: the node of a runtime. Leader, store and listeners live here, and no code of
  * users does, so nothing that a handler does can hold up the scheduler.
  */
 import { join } from 'node:path';
-import { parentPort, workerData } from 'node:worker_threads';
+import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { loadConfig } from '../../node/config/index.ts';
 import { MillraceError, instant, isMillraceError } from '../../scheduler/core/index.ts';
 import { ServerNode } from '../../node/server/index.ts';
+import { errorParts } from '../../edge/local/index.ts';
 import {
   openDuckdbStore,
   openMemoryStore,
   openPostgresStore,
 } from '../../scheduler/store/index.ts';
 import type { LeaderInfo, Store } from '../../scheduler/store/index.ts';
-import { partsOf } from './node-messages.ts';
 import type { FromNode, NodeThreadData, ToNode } from './node-messages.ts';
 import { makePrivateFolder } from '../../kit/index.ts';
 
@@ -82,10 +82,17 @@ function inUse(leader: LeaderInfo | null): MillraceError {
 }
 
 async function run(): Promise<void> {
+  const early: MessagePort[] = [];
+  let node: ServerNode | null = null;
   const stopped = new Promise<void>((resolve) => {
-    port?.once('message', (_word: ToNode) => resolve());
+    port?.on('message', (word: ToNode) => {
+      if (word === 'stop') resolve();
+      else if (node === null) early.push(word);
+      else node.serveLocal(word);
+    });
   });
-  const node = await start(workerData as NodeThreadData);
+  node = await start(workerData as NodeThreadData);
+  for (const each of early) node.serveLocal(each);
   const { url, grpc } = node.addresses;
   tell({ type: 'ready', url, grpc });
   await stopped;
@@ -95,7 +102,7 @@ async function run(): Promise<void> {
 try {
   await run();
 } catch (error) {
-  tell({ type: 'failed', error: partsOf(error) });
+  tell({ type: 'failed', error: errorParts(error) });
 } finally {
   // The thread ends when nothing of it is open any more.
   port.close();

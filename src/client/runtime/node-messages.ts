@@ -1,5 +1,5 @@
-/** What a runtime and the thread of its node say to each other. */
-import { MillraceError } from '../../scheduler/core/index.ts';
+/** The messages between a runtime and the thread of its node. */
+import type { MessagePort } from 'node:worker_threads';
 import type { ErrorParts } from '../../scheduler/core/index.ts';
 
 /** The start parameters of the thread. */
@@ -20,19 +20,5 @@ export type FromNode =
   | { readonly type: 'failed'; readonly error: ErrorParts }
   | { readonly type: 'said'; readonly line: string };
 
-export type ToNode = 'stop';
-
-/** Only plain values travel between threads. */
-export function partsOf(error: unknown): ErrorParts {
-  if (!(error instanceof MillraceError)) {
-    return { code: 'invariant', what: error instanceof Error ? error.message : String(error) };
-  }
-  const { code, what, why, todo, path } = error;
-  return {
-    code,
-    what,
-    ...(why === undefined ? {} : { why }),
-    ...(todo === undefined ? {} : { todo }),
-    ...(path === undefined ? {} : { path }),
-  };
-}
+/** A port is for calls: see `edge/local`. */
+export type ToNode = 'stop' | MessagePort;

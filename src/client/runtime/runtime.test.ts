@@ -14,7 +14,6 @@ import {
   defineTask,
 } from '../millrace.ts';
 import type { Client, Document, Runtime, RuntimeOptions } from '../millrace.ts';
-import { startWorker } from '../worker.ts';
 
 const SILENT: TaskLog = { debug() {}, info() {}, warn() {}, error() {} };
 
@@ -79,7 +78,7 @@ describe('a runtime', () => {
     rmSync(data, { recursive: true, force: true });
   });
 
-  test('runs a flow to its typed result, and tells what happened from the beginning', async () => {
+  test('runs a flow to its typed result, and reports its events from the beginning', async () => {
     const handle = await runtime.submit(four, { value: 3 });
     expect(handle.isNew).toBe(true);
     const result: { readonly twice: number } = await handle.result();
@@ -118,7 +117,7 @@ describe('a runtime', () => {
     });
   });
 
-  test('takes many jobs at once, and refuses only the bad ones', async () => {
+  test('accepts many jobs at once, and refuses only invalid ones', async () => {
     const wrong: unknown = { value: 'three' };
     const [good, bad, raw] = await runtime.submitAll([
       { what: four, input: { value: 5 } },
@@ -134,7 +133,7 @@ describe('a runtime', () => {
     expect(names).toEqual(['raw']);
   });
 
-  test('takes any number of calls at the same time without a warning', async () => {
+  test('accepts any number of concurrent calls without a warning', async () => {
     const warnings: Error[] = [];
     const note = (warning: Error): void => void warnings.push(warning);
     process.on('warning', note);
@@ -225,14 +224,14 @@ describe('a runtime', () => {
     expect(node?.executors).toContain('double');
   });
 
-  test('owns its folder', async () => {
+  test('locks its data folder', async () => {
     const error = await createRuntime({ data, log: SILENT }).catch((thrown: unknown) => thrown);
     expect(error).toMatchObject({ code: 'store_locked' });
     expect((error as Error).message).toContain('connect(');
   });
 });
 
-test('what is submitted later is learnt without losing what runs', async () => {
+test('tasks that are submitted later are registered without losing running ones', async () => {
   const gate = deferred<number>();
   const begun = deferred();
   const slow = defineTask({
@@ -255,7 +254,7 @@ test('what is submitted later is learnt without losing what runs', async () => {
   });
 });
 
-test('calls that wait when a runtime is closed are rejected, and the data stays', async () => {
+test('pending calls are rejected when a runtime is closed, and its data stays', async () => {
   const data = folder();
   const first = await createRuntime({ data, log: SILENT, tasks: [approve] });
   const handle = await first.submit(approve);
@@ -280,54 +279,4 @@ test('a wrong setting or module stops the start and leaves nothing behind', asyn
   await expect(createRuntime(missing)).rejects.toMatchObject({ code: 'bad_input' });
   const runtime = await createRuntime({ data, log: SILENT });
   await runtime.close();
-});
-
-async function statusOf({ url }: Runtime, token?: string): Promise<number> {
-  const headers = token === undefined ? {} : { authorization: `Bearer ${token}` };
-  return (await fetch(`${url}/api/v1/jobs`, { headers })).status;
-}
-
-describe('the token of a runtime', () => {
-  test('keeps everybody out who does not have it, at both doors', async () => {
-    const [runtime, other] = await Promise.all([started(), started()]);
-    expect(runtime.token).toMatch(/^[\w-]{32,}$/);
-    expect(runtime.token).not.toBe(other.token);
-    expect(await statusOf(runtime)).toBe(401);
-    expect(await statusOf(runtime, other.token ?? '')).toBe(401);
-    expect(await statusOf(runtime, runtime.token ?? '')).toBe(200);
-    const stranger = connect(runtime.url);
-    onTestFinished(() => stranger.close());
-    await expect(stranger.submit(double, { value: 1 })).rejects.toMatchObject({
-      code: 'unauthenticated',
-    });
-    const joining = startWorker({ server: runtime.grpc, tasks: [double], log: SILENT });
-    await expect(joining).rejects.toMatchObject({ code: 'unauthenticated' });
-  });
-
-  test('may be chosen, and then it lets others help', async () => {
-    const token = 'a-token-of-our-own';
-    const runtime = await started({ token, slots: 0 });
-    expect(runtime.token).toBe(token);
-    const { grpc } = runtime;
-    const worker = await startWorker({ server: grpc, token, tasks: [double], log: SILENT });
-    onTestFinished(() => worker.drain());
-    const job = await runtime.submit({
-      tasks: [{ id: 'a', executor: 'double', input: { value: 4 } }],
-    });
-    expect(await job.job()).toMatchObject({ id: job.id });
-    await job.result();
-    expect(await job.job()).toMatchObject({
-      tasks: [{ node: worker.nodeId, result: { value: 8 } }],
-    });
-  });
-
-  test('may be done without, and must be long enough to be worth something', async () => {
-    const open = await started({ token: null });
-    expect(open.token).toBeNull();
-    expect(await statusOf(open)).toBe(200);
-    await expect(started({ token: 'short' })).rejects.toMatchObject({ code: 'bad_setting' });
-    await expect(started({ token: 'with a space and long' })).rejects.toMatchObject({
-      code: 'bad_setting',
-    });
-  });
 });

@@ -2,15 +2,23 @@
  * A complete Millrace inside the caller's process: a node in a thread, and a worker that runs the caller's
  * functions.
  */
+import { defined } from '../../kit/index.ts';
 import { randomBytes } from 'node:crypto';
 import type { AllSettings } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities } from '../../scheduler/core/index.ts';
 import type { TaskDefinition } from '../../tasks/executors/index.ts';
 import type { OpenWorker } from '../../node/worker/index.ts';
+import { localJobs, PortCaller } from '../../edge/local/index.ts';
 import type { Client } from '../client.ts';
+import type { DatedJob, Submitted } from '../answers.ts';
 import { EmbeddedNode } from './embedded-node.ts';
 import { FlowClient } from '../flow-client.ts';
+import { jobIdOf } from '../calls/paths.ts';
+import type { SubmitCall } from '../http-client.ts';
+import { paceOf } from '../options.ts';
+import type { CallOptions, JobRef } from '../options.ts';
+import { LocalCalls } from './local-calls.ts';
 import { consoleLog } from '../log.ts';
 import type { LogOption } from '../log.ts';
 import type { Offered } from '../registry.ts';
@@ -132,9 +140,10 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   let opened: OpenWorker | null = null;
   try {
     if (opening.status === 'rejected') throw opening.reason as Error;
-    opened = await opening.value(node.grpc, (error) => fate.lost(error));
+    opened = await opening.value(node, (error) => fate.lost(error));
     await opened.worker.start();
-    return new EmbeddedRuntime(node, { token, opened, fate, tables: options.tables });
+    const isLocal = isOwn(options);
+    return new EmbeddedRuntime(node, { token, opened, fate, isLocal, tables: options.tables });
   } catch (error) {
     await opened?.close();
     await node.stop();
@@ -142,7 +151,12 @@ export async function createRuntime(options: RuntimeOptions = {}): Promise<Runti
   }
 }
 
-type OpenFor = (grpc: string, onLost: (error: MillraceError) => void) => Promise<OpenWorker>;
+/** No other process can lead on its store. With a database one may, and then it is found over the network. */
+function isOwn({ database }: RuntimeOptions): boolean {
+  return database === undefined;
+}
+
+type OpenFor = (node: EmbeddedNode, onLost: (error: MillraceError) => void) => Promise<OpenWorker>;
 
 interface WorkerParts {
   readonly flags: Readonly<Record<string, unknown>>;
@@ -163,13 +177,16 @@ async function workerFor(
   ]);
   const { node, core } = loadConfig({ flags, folder: import.meta.dirname });
   const executors = await ownRegistry(node, options);
-  return async (grpc, onLost) => {
+  return async (embedded, onLost) => {
     const opened = await openWorker({
       ...node,
       data: options.store === 'memory' ? undefined : node.data,
       // The leader goes as well.
       abandonOutputs: true,
-      servers: [grpc],
+      servers: [embedded.grpc],
+      ...(isOwn(options)
+        ? { local: { work: embedded.connect(), heartbeat: embedded.connect() } }
+        : {}),
       token: token ?? undefined,
       sessionTtlMs: core.sessionTtlMs,
       resultBytesMax: core.resultBytesMax,
@@ -209,6 +226,7 @@ interface RuntimeParts {
   readonly token: string | null;
   readonly opened: OpenWorker;
   readonly fate: Fate;
+  readonly isLocal: boolean;
   readonly tables: SqlTables | undefined;
 }
 
@@ -216,10 +234,12 @@ class EmbeddedRuntime extends FlowClient implements Runtime {
   readonly url: string;
   readonly grpc: string;
   readonly token: string | null;
+  readonly #local: LocalCalls | null;
 
-  constructor(node: EmbeddedNode, { token, opened, fate, tables }: RuntimeParts) {
+  constructor(node: EmbeddedNode, { token, opened, fate, isLocal, tables }: RuntimeParts) {
     const { worker, close } = opened;
     const options = { server: node.url, ...(token === null ? {} : { token }) };
+    const caller = isLocal ? new PortCaller(node.connect()) : null;
     super(options, {
       tables,
       offer: (tasks) => worker.offer(tasks, 'what was submitted'),
@@ -228,6 +248,7 @@ class EmbeddedRuntime extends FlowClient implements Runtime {
           // Work first, while its results can still be reported.
           await (fate.isLost ? worker.stopNow() : worker.stop());
         } finally {
+          caller?.close();
           await close();
           await node.stop();
         }
@@ -236,7 +257,26 @@ class EmbeddedRuntime extends FlowClient implements Runtime {
     this.url = node.url;
     this.grpc = node.grpc;
     this.token = token;
+    this.#local = caller === null ? null : new LocalCalls(localJobs(caller), paceOf(options));
     fate.whenLost((error) => this.end(error));
+  }
+
+  override submitDocument(document: unknown, options?: SubmitCall): Promise<Submitted> {
+    if (this.#local === null) return super.submitDocument(document, options);
+    return this.#local.submit(document, this.limited(options));
+  }
+
+  override submitDocuments(
+    documents: readonly unknown[],
+    options?: CallOptions,
+  ): Promise<readonly (Submitted | MillraceError)[]> {
+    if (this.#local === null) return super.submitDocuments(documents, options);
+    return this.#local.submitAll(documents, this.limited(options));
+  }
+
+  override ended(job: JobRef, options?: CallOptions): Promise<DatedJob> {
+    if (this.#local === null) return super.ended(job, options);
+    return this.#local.ended(jobIdOf(job), this.limited(options));
   }
 }
 
@@ -252,13 +292,7 @@ function flagsOf(options: RuntimeOptions): Readonly<Record<string, unknown>> {
     // No other node can lead on a folder of its own: there is nothing to wait for.
     role: 'leader',
     nodeId: NODE_ID,
-    ...(database === undefined ? {} : { database }),
-    ...(slots === undefined ? {} : { slots }),
-    ...(capabilities === undefined ? {} : { capabilities }),
-    ...(drainMs === undefined ? {} : { drainMs }),
-    ...(catalog === undefined ? {} : { catalog }),
-    ...(roots === undefined ? {} : { roots }),
-    ...(memoryBytes === undefined ? {} : { memoryBytes }),
+    ...defined({ database, slots, capabilities, drainMs, catalog, roots, memoryBytes }),
   };
 }
 

@@ -24,7 +24,7 @@ async function read(text: string, size: number): Promise<{ answer: Answer; batch
   return { answer: { columns: columns ?? expect.fail('no columns came'), rows }, batches };
 }
 
-test('rows come out as they went in, wherever the pieces are cut', async () => {
+test('rows are parsed correctly, wherever the chunks are split', async () => {
   const name = fc.oneof(fc.string({ unit: 'binary' }), fc.constantFrom('rows', '"rows":[', '\\"'));
   const answer = fc.record({
     columns: fc.array(fc.record({ name, type: fc.string() })),
@@ -39,7 +39,7 @@ test('rows come out as they went in, wherever the pieces are cut', async () => {
   );
 });
 
-test('rows are handed on before the last one has come', async () => {
+test('rows are yielded before the last one has arrived', async () => {
   const rows = Array.from({ length: 100 }, (_, at) => [at]);
   const { batches } = await read(JSON.stringify({ columns: [], rows }), 64);
   expect(batches).toBeGreaterThan(4);

@@ -28,7 +28,7 @@ async function text(pieces: AsyncIterable<Uint8Array>): Promise<string> {
   return Buffer.concat(all).toString();
 }
 
-test('a query that is sent twice has one id, and is known to be the first of its kind', async () => {
+test('a query that is sent twice has one id, and counts as new', async () => {
   server.script('POST /api/v1/queries', 'hang up', (response, { headers }) => {
     response.writeHead(200, { 'content-type': 'application/json' });
     response.end(JSON.stringify({ id: headers['millrace-job-id'], state: 'queued' }));
@@ -44,7 +44,7 @@ test('a query that is sent twice has one id, and is known to be the first of its
   expect(JSON.parse(last().body)).toEqual({ sql: 'select 1', tables: { t: 'x.parquet' } });
 });
 
-test('a query goes to whoever leads', async () => {
+test('a query is sent to the leader', async () => {
   const leader = await ScriptedServer.start();
   leader.script('POST /api/v1/queries', { status: 201, json: { id, state: 'queued' } });
   server.script('POST /api/v1/queries', notLeader(leader.url));
@@ -52,13 +52,13 @@ test('a query goes to whoever leads', async () => {
   await leader.close();
 });
 
-test('the end of a query is waited for by asking again', async () => {
+test('waiting for the end of a query repeats the call', async () => {
   server.script('GET /api/v1/queries/q-1', { json: running }, { json: running }, { json: over });
   expect(await client.queries.finished(id)).toEqual(over);
   expect(server.received.map(({ query }) => query['wait'])).toEqual(['20000', '20000', '20000']);
 });
 
-test('a query is looked at once without waiting', async () => {
+test('reading a query once does not wait', async () => {
   server.script('GET /api/v1/queries/q-1', { json: running });
   expect(await client.queries.get(id)).toEqual(running);
   expect(last().query).toEqual({});
@@ -79,13 +79,13 @@ test('queries are listed, cancelled and explained', async () => {
   expect(await client.queries.analysis(id)).toBe('took 3 ms');
 });
 
-test('rows come as they are, in the format that was asked for', async () => {
+test('rows are returned unchanged in the requested format', async () => {
   server.script('GET /api/v1/queries/q-1/results', { text: 'a,b\n1,2\n' });
   expect(await text(client.queries.results(id, 'csv'))).toBe('a,b\n1,2\n');
   expect(last().query).toEqual({ format: 'csv' });
 });
 
-test('rows that break off are an error, not the end', async () => {
+test('truncated rows are an error, not the end', async () => {
   server.script('GET /api/v1/queries/q-1/results', (response) => {
     response.writeHead(200);
     response.write('a,b\n', () => response.destroy());
@@ -96,7 +96,7 @@ test('rows that break off are an error, not the end', async () => {
   });
 });
 
-test('whoever leaves the loop closes the connection', async () => {
+test('leaving the loop closes the connection', async () => {
   const closed = new Promise<void>((resolve) => {
     server.script('GET /api/v1/queries/q-1/results', (response) => {
       response.writeHead(200);
@@ -124,7 +124,7 @@ test('an aborted read rejects with its reason', async () => {
   await expect(reading.next()).rejects.toBe(reason);
 });
 
-test('what the server refuses has its code and its words', async () => {
+test('a refusal has the code and message of the server', async () => {
   const detail = 'LINE 1: selct 1';
   server.script('POST /api/v1/queries', problem(400, { code: 'bad_query', detail }));
   await expect(client.queries.submit({ sql: 'selct 1' })).rejects.toMatchObject({

@@ -18,9 +18,9 @@ import type {
 } from '../answers.ts';
 import { type Caller, type Stream } from '../calls/caller.ts';
 import type { CallOptions, Limit, Pace } from '../options.ts';
-import { sleep } from '../../kit/index.ts';
+import { defined, sleep } from '../../kit/index.ts';
 import { objectIn } from '../calls/reading.ts';
-import { traced } from '../traced.ts';
+import { traced } from '../submit-span.ts';
 
 /** Files are looked at and the plan is made before a query is answered; many files take their time. */
 const PLAN_RESPONSE_TIMEOUT_MS = 120_000;
@@ -103,11 +103,7 @@ export class QueryCalls {
     const answer = await this.#caller.call({
       method: 'GET',
       path: PATH,
-      query: {
-        ...(state === undefined ? {} : { state }),
-        ...(limit === undefined ? {} : { limit: String(limit) }),
-        ...(cursor === undefined ? {} : { cursor }),
-      },
+      query: defined({ state, limit: limit?.toString(), cursor }),
       isRepeatable: true,
       what: 'it',
       signal,

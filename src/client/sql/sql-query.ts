@@ -1,4 +1,5 @@
 /** Queries over the HTTP API, as `client.sql` gives them. */
+import { defined } from '../../kit/index.ts';
 import { uuidv7 } from 'uuidv7';
 import type { QueryRequest, ResultFormat, SubmittedQuery } from '../answers.ts';
 import type { CallOptions } from '../options.ts';
@@ -87,10 +88,7 @@ function requestOf(backing: SqlBacking, sql: string, options: SqlOptions): Query
     ...(params === undefined ? {} : { params: jsonParams(params) }),
     ...(Object.keys(tables).length === 0 ? {} : { tables }),
     ...(settings === undefined ? {} : { settings: { ...settings } }),
-    ...(timeZone === undefined ? {} : { timeZone }),
-    ...(name === undefined ? {} : { name }),
-    ...(priority === undefined ? {} : { priority }),
-    ...(idempotencyKey === undefined ? {} : { idempotencyKey }),
+    ...defined({ timeZone, name, priority, idempotencyKey }),
   };
 }
 

@@ -34,7 +34,7 @@ const calls = (): string[] => server.received.map(({ method, path }) => `${metho
 const sent = (): unknown => JSON.parse(server.received[0]?.body ?? 'null');
 
 describe('a query', () => {
-  test('gives its rows by a loop, each time from the start', async () => {
+  test('yields its rows in a loop, each time from the start', async () => {
     const query = client.sql('select item, sold from sales');
     const seen: SqlRow[] = [];
     for await (const row of query) seen.push(row);
@@ -62,7 +62,7 @@ describe('a query', () => {
     expect(await query.finished()).toMatchObject({ state: 'succeeded' });
   });
 
-  test('is sent with what it was given', async () => {
+  test('is sent with its options', async () => {
     const options = {
       params: {
         since: new Date('2026-11-15T00:00:00Z'),
@@ -90,7 +90,7 @@ describe('a query', () => {
     });
   });
 
-  test('as a template has parameters for what stands in it', async () => {
+  test('as a template has parameters for its values', async () => {
     const sql = client.sql.with({ tables: { sales: 'sales/*.parquet' } });
     await sql`select * from sales where item = ${"'; drop"} and sold > ${5}`.rows();
     expect(sent()).toEqual({
@@ -100,7 +100,7 @@ describe('a query', () => {
     });
   });
 
-  test('that fails throws what the server says of it', async () => {
+  test('throws the error of the server when it fails', async () => {
     const error = { code: 'query_failed', message: 'Division by zero' };
     server.script('GET /api/v1/queries/q-1', { json: { ...over, state: 'failed', error } });
     const thrown = await client
@@ -122,7 +122,7 @@ describe('a query', () => {
     });
   });
 
-  test('that is refused says so when it is looked at, and not before', async () => {
+  test('rejects its first use when it is refused, and not before', async () => {
     const refusal = problem(400, { code: 'bad_query', detail: 'No such column' });
     server.script('POST /api/v1/queries', refusal);
     const query = client.sql('select nothing');
@@ -145,14 +145,14 @@ describe('a query', () => {
     expect(server.received).toEqual([]);
   });
 
-  test('is explained before and after', async () => {
+  test('is explained before and after it has run', async () => {
     server.script('POST /api/v1/queries/explain', { json: { plan: {}, text: 'a plan' } });
     server.script('GET /api/v1/queries/q-1/explain', { json: { text: 'figures' } });
     expect(await client.sql.explain('select 1')).toEqual({ plan: {}, text: 'a plan' });
     expect(await client.sql('select 1').explain()).toBe('figures');
   });
 
-  test('gives its rows in other formats', async () => {
+  test('returns its rows in other formats', async () => {
     server.script('GET /api/v1/queries/q-1/results', { text: 'item,sold\n' });
     const pieces: Uint8Array[] = [];
     for await (const piece of client.sql('select 1').stream('csv')) pieces.push(piece);
@@ -164,7 +164,7 @@ describe('a query', () => {
 describe('an abort', () => {
   const reason = new Error('enough');
 
-  test('cancels a query that runs, before the caller hears of it', async () => {
+  test('cancels a running query before it rejects', async () => {
     const control = new AbortController();
     server.script('GET /api/v1/queries/q-1', 'silence');
     const reading = client.sql('select 1', { signal: control.signal }).rows();
@@ -174,7 +174,7 @@ describe('an abort', () => {
     expect(calls().at(-1)).toBe('POST /api/v1/queries/q-1/cancel');
   });
 
-  test('cancels a query whose submission was under way', async () => {
+  test('cancels a query whose submission is in flight', async () => {
     const control = new AbortController();
     let answer = (): void => {};
     server.script('POST /api/v1/queries', (response) => {
@@ -192,7 +192,7 @@ describe('an abort', () => {
     expect(calls().at(-1)).toBe('POST /api/v1/queries/q-1/cancel');
   });
 
-  test('of one call, or of a query that somebody else had submitted, cancels nothing', async () => {
+  test('of a single call, or of a query of another caller, cancels nothing', async () => {
     server.script('GET /api/v1/queries/q-1', 'silence');
     const query = client.sql('select 1');
     await server.arrival(1);
@@ -206,7 +206,7 @@ describe('an abort', () => {
     expect(calls()).not.toContain('POST /api/v1/queries/q-1/cancel');
   });
 
-  test('before all sends nothing', async () => {
+  test('before the submission sends nothing', async () => {
     const query = client.sql('select 1', { signal: AbortSignal.abort(reason) });
     await expect(query.rows()).rejects.toBe(reason);
     expect(server.received).toEqual([]);
@@ -248,7 +248,7 @@ test('values are read by the type of their column', () => {
   expect(make([null, null, null, null, null, null, null, null])).toMatchObject({ huge: null });
 });
 
-test('of two columns with one name each has its own', () => {
+test('two columns with one name get different names', () => {
   expect(uniqueNames(['a', 'a', 'a_1', 'a', 'b'])).toEqual(['a', 'a_2', 'a_1', 'a_3', 'b']);
 });
 

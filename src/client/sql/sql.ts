@@ -37,7 +37,7 @@ export interface SqlOptions extends CallOptions {
   readonly priority?: Priority;
   /** A second query with the same key is the first one. */
   readonly idempotencyKey?: string;
-  /** Without it one is made up. A query of this id that is there already is taken as it is. */
+  /** Generated if not given. An existing query with this id is returned instead. */
   readonly queryId?: string;
 }
 
@@ -67,8 +67,14 @@ export interface SqlSettings {
   readonly singleFragmentBytes?: number;
   /** About what a task reads after an exchange: smaller partitions are read by one task; 0 for never. */
   readonly targetPartitionBytes?: number;
+  /** A partition of more than so many times the median is read by several tasks, where that is possible; 0 for never. */
+  readonly skewFactor?: number;
+  /** A smaller partition is never split; each row counts 48 bytes beside those in which it is encoded. */
+  readonly skewThresholdBytes?: number;
   /** An ORDER BY of more than this is range-partitioned, so that several tasks sort; 0 for always. */
   readonly sortThresholdBytes?: number;
+  /** Scans are filtered by the keys of a join's other side. 0: never, 1: where it seems to pay, 2: wherever possible. */
+  readonly runtimeFilters?: number;
   readonly memoryBytes?: number;
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;

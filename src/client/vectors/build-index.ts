@@ -6,7 +6,7 @@ import { createWriteStream } from 'node:fs';
 import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { pipeline } from 'node:stream/promises';
-import { eachOf } from '../../kit/index.ts';
+import { defined, eachOf } from '../../kit/index.ts';
 import type { Client } from '../client.ts';
 import type { SqlOptions, SqlQuery, SqlTables } from '../sql/sql.ts';
 import { kMeans } from './k-means.ts';
@@ -182,8 +182,7 @@ SELECT r.*, own.${CLUSTER} FROM ${from} r JOIN own ON own.${by} = r.${by} ORDER 
     const { tables: given, settings, signal } = this.#options;
     return this.#client.sql<Row>(sql, {
       tables: { ...given, ...tables },
-      ...(settings === undefined ? {} : { settings }),
-      ...(signal === undefined ? {} : { signal }),
+      ...defined({ settings, signal }),
     });
   }
 

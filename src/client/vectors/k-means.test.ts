@@ -14,19 +14,19 @@ test('centroids are the means of what is near to them', async () => {
   expect(texts(await kMeans(points, OPTIONS))).toEqual(texts(found));
 });
 
-test('by angle, long and short vectors are alike', async () => {
+test('cosine distance ignores the length of vectors', async () => {
   const points = vectors([100, 0], [1, 0], [0, 1], [0, 100], [0, 0.5]);
   expect(texts(await kMeans(points, { ...OPTIONS, isSpherical: true }))).toEqual(['0,1', '1,0']);
 });
 
-test('there are no more centroids than different vectors, and vectors of zeros are vectors', async () => {
+test('there are no more centroids than distinct vectors, and zero vectors count', async () => {
   expect(await kMeans([], OPTIONS)).toEqual([]);
   expect(await kMeans(vectors([1], [1], [1]), OPTIONS)).toHaveLength(1);
   const zeros = await kMeans(vectors([0, 0], [0, 0], [1, 0]), { ...OPTIONS, isSpherical: true });
   expect(texts(zeros)).toEqual(['0,0', '1,0']);
 });
 
-test('others run meanwhile, and an abort ends it', async () => {
+test('the event loop stays responsive, and an abort ends it', async () => {
   const points = Array.from({ length: 3_000 }, (_, at) =>
     Float32Array.from({ length: 64 }, (_each, place) => Math.sin(at * 64 + place)),
   );

@@ -13,14 +13,14 @@ test('an exact search orders by distance and key', () => {
   expect(params).toEqual({ millrace_to: [0.5, 1] });
 });
 
-test('columns of few rows stand beside the distance, where DuckDB reads them late', () => {
+test('columns of few rows are selected with the distance, where DuckDB reads them late', () => {
   const { sql } = nearestSql({ ...SEARCH, k: 50, columns: ['a"b'] }, [4, 2]);
   expect(flat(sql)).toMatch(
     /^SELECT "id", array_cosine_distance\(.*\) AS distance, "a""b" FROM "docs" WHERE cluster IN \(4, 2\) AND "v" IS NOT NULL ORDER BY distance, "id" LIMIT 50$/,
   );
 });
 
-test('columns of many rows are joined to those that were found, in their clusters only', () => {
+test('columns of many rows are joined by key, in the searched clusters only', () => {
   const { sql } = nearestSql({ ...SEARCH, k: 51, columns: ['a"b'] }, [4, 2]);
   expect(nearestSql({ ...SEARCH, k: 51, fetch: 'key', columns: ['a"b'] }, [4, 2]).sql).toBe(sql);
   expect(flat(sql)).toContain('WHERE cluster IN (4, 2) AND "v" IS NOT NULL');

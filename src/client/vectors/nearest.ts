@@ -1,4 +1,5 @@
 /** Searches for the nearest vectors: exactly, or in the nearest clusters of an index. */
+import { defined } from '../../kit/index.ts';
 import type { Client } from '../client.ts';
 import type { SqlOptions, SqlRow } from '../sql/sql.ts';
 import {
@@ -28,11 +29,7 @@ export async function nearest<Row extends object = SqlRow>(
   options: SearchOptions,
 ): Promise<(Row & { readonly distance: number })[]> {
   const { tables, settings, signal, probe, to, metric = 'cosine' } = options;
-  const given = {
-    ...(tables === undefined ? {} : { tables }),
-    ...(settings === undefined ? {} : { settings }),
-    ...(signal === undefined ? {} : { signal }),
-  };
+  const given = defined({ tables, settings, signal });
   // Refused here rather than after the first query.
   nearestSql(options, null);
   let clusters: number[] | null = null;

@@ -3,10 +3,10 @@
  * between the two, and the gRPC servers and clients that carry them. Nothing here decides anything:
  * behind a server stands a service of the coordinator, before a client a worker or an observer.
  */
-export { clientChannel } from './client/client-channel.ts';
 export type { ClientTls, ConnectionOptions } from './client/connections.ts';
 export { LeaderChannel } from './client/leader-channel.ts';
 export type { LeaderChannelOptions } from './client/leader-channel.ts';
+export { packLeases, readLeases } from './codec/packed-leases.ts';
 export { remoteReader } from './client/remote-reader.ts';
 export { workerChannel } from './client/worker-channel.ts';
 export { keepAliveFor } from './limits.ts';

@@ -11,7 +11,7 @@ test('a dead connection is noticed within half of a session, whatever its time t
   expect(keepAliveFor(20_000)).toEqual({ everyMs: 5_000, timeoutMs: 2_500 });
 });
 
-test('parts hold all items in order, none is empty, and only a single item is over the limit', () => {
+test('parts contain all items in order, none is empty, and only a single item may exceed the limit', () => {
   const sizes = fc.array(fc.integer({ min: 0, max: 20 * 1024 * 1024 }), { maxLength: 30 });
   const property = fc.property(sizes, (items) => {
     const parts = [...inParts(items, (bytes) => bytes)];

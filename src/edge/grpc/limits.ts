@@ -13,6 +13,8 @@ export const WORK_CALLS_MAX = 32;
 export const WORK_CALLS_SENT_MAX: number = WORK_CALLS_MAX / 2;
 /** What one message on such a stream may have: it holds up those behind it. */
 export const WORK_MESSAGE_BYTES_MAX: number = 1024 * 1024;
+/** A server that reads packed calls on a stream says `1` in this header of its answer. */
+export const PACKED_HEADER = 'millrace-packed';
 /** The longest that a poll is parked, whatever the caller asks for. */
 export const POLL_WAIT_MS_MAX = 30_000;
 /** A watcher that takes nothing for this long is cut. */

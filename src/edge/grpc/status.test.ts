@@ -54,7 +54,7 @@ test.each<[ErrorCode, Status]>([
   expect(across(error).code).toBe(code);
 });
 
-test('what is not ours shows nothing of itself', () => {
+test('an unexpected error does not expose its details', () => {
   const back = across(new TypeError('secret of the house'));
   expect(back.code).toBe('invariant');
   const { details, metadata } = statusOf(new TypeError('secret of the house'));
@@ -73,7 +73,7 @@ test('a long text is cut to what a header holds', () => {
   expect(metadata.get('millrace-error-bin')[0]?.length).toBeLessThan(10_000);
 });
 
-describe('a status that nobody of ours has made', () => {
+describe('a status that Millrace did not create is mapped by its code', () => {
   test.each<[Status, string, ErrorCode]>([
     [Status.UNAVAILABLE, 'No connection established', 'unreachable'],
     [Status.DEADLINE_EXCEEDED, 'Deadline exceeded', 'unreachable'],
@@ -93,14 +93,14 @@ describe('a status that nobody of ours has made', () => {
     expect(error.what).toContain('there:1');
   });
 
-  test('a trailer that is not ours is left alone', () => {
+  test('an unknown trailer is ignored', () => {
     const metadata = new Metadata();
     metadata.set('millrace-error-bin', Buffer.from([0xff, 0xff, 0xff]));
     const error = errorOfStatus(failure(Status.UNAVAILABLE, 'Gone', metadata), 'there:1');
     expect(error.code).toBe('unreachable');
   });
 
-  test('an unknown code is a fault, and keeps its words', () => {
+  test('an unknown code is an internal error, and keeps its message', () => {
     const { metadata, details } = statusOf(
       new MillraceError({ code: 'yet_to_come' as ErrorCode, what: 'From the future.' }),
     );

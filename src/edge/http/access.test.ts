@@ -40,7 +40,7 @@ describe('with tokens', () => {
   });
   afterEach(() => bench.close());
 
-  test('every route asks for its role, and for nothing more', async () => {
+  test('every route requires its role, and no other', async () => {
     for (const { method, path, role } of ROUTES) {
       const real = path.replaceAll(/:\w+/g, 'x');
       const anybody = await bench.call(method, `${real}?nonsense=1`);
@@ -60,14 +60,14 @@ describe('with tokens', () => {
     }
   });
 
-  test('a wrong token is 401, also for what others may read', async () => {
+  test('a wrong token is 401, also where no token is needed', async () => {
     const headers = { authorization: 'Bearer wrong-0123456789abcdef' };
     const { status, body } = await bench.call('GET', '/api/v1/jobs', undefined, headers);
     expect(status).toBe(401);
     expect(JSON.stringify(body)).not.toContain('wrong-');
   });
 
-  test('a page of any machine may ask, because its token speaks for it', async () => {
+  test('cross-origin requests with a token are accepted', async () => {
     const headers = { authorization: `Bearer ${tokenOf('read')}`, origin: 'https://example.org' };
     expect((await bench.call('GET', '/api/v1/jobs', undefined, headers)).status).toBe(200);
   });
@@ -88,7 +88,7 @@ describe('without tokens on this machine', () => {
     return response.statusCode ?? 0;
   }
 
-  test('a page from elsewhere, or a name that points here, is refused', async () => {
+  test('a cross-origin page, and DNS rebinding, are refused', async () => {
     expect(await statusWith({})).toBe(404);
     expect(await statusWith({ origin: bench.api.url })).toBe(404);
     expect(await statusWith({ origin: 'http://127.0.0.1:3000' })).toBe(403);

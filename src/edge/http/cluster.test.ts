@@ -44,6 +44,48 @@ describe('nodes', () => {
   });
 });
 
+describe('queues', () => {
+  test('are paused, listed with what waits, and resumed', async () => {
+    await bench.worker('w-1');
+    const reason = 'the bank is down';
+    expect((await call('POST', '/queues/pause', { executor: 'echo', reason })).body).toMatchObject({
+      executor: 'echo',
+      key: null,
+      paused: { reason },
+      changed: true,
+    });
+    const { body: job } = await call('POST', '/jobs', { tasks: [echo('a')] });
+    const { body: why } = await call('GET', `/jobs/${job['id']}/tasks/a/explain`);
+    expect(why).toMatchObject({ code: 'paused' });
+    expect(JSON.stringify(why)).toMatch(
+      /executor echo has been paused since [^"]*: the bank is down"/,
+    );
+    expect((await call('GET', '/queues')).body).toMatchObject({
+      queues: [{ executor: 'echo', ready: 1, running: 0, paused: { reason } }],
+    });
+    const resumed = await call('POST', '/queues/resume', { executor: 'echo' });
+    expect(resumed.body).toEqual({ executor: 'echo', key: null, paused: null, changed: true });
+    const again = await call('POST', '/queues/resume', { executor: 'echo' });
+    expect([again.status, again.body]).toMatchObject([200, { changed: false }]);
+  });
+
+  test.each([
+    [{}, '/executor'],
+    [{ executor: '' }, '/executor'],
+    [{ executor: 7 }, '/executor'],
+    [{ executor: 'a', key: 'b' }, '/key'],
+    [{ key: 'a\u0000b' }, '/key'],
+    [{ key: 'x'.repeat(10_000) }, '/key'],
+    [{ key: 'a', reason: ['b'] }, '/reason'],
+    [{ key: 'a', until: 'tomorrow' }, '/until'],
+    ['a', ''],
+  ])('refuses to pause %j', async (body, path) => {
+    const refused = await call('POST', '/queues/pause', body);
+    expect([refused.status, refused.body]).toMatchObject([400, { code: 'bad_input', path }]);
+    expect((await call('GET', '/queues')).body).toMatchObject({ queues: [] });
+  });
+});
+
 describe('the leader', () => {
   test('is shown with epoch and addresses', async () => {
     const { body } = await call('GET', '/leader');
@@ -107,13 +149,13 @@ describe('schedules', () => {
     expect((await call('POST', '/schedules/ghost/trigger')).status).toBe(404);
   });
 
-  test('name to everybody who triggers them the job that is theirs', async () => {
+  test('return the triggered job to each caller that triggers them', async () => {
     await call('PUT', '/schedules/s', hourly);
     const heard = await Promise.all([1, 2, 3].map(() => call('POST', '/schedules/s/trigger')));
     expect(new Set(heard.map(({ body }) => body.lastJob)).size).toBe(3);
   });
 
-  test('show what is known of one that this node cannot read', async () => {
+  test('show what is known of a schedule that this version cannot read', async () => {
     const check = (): string => 'There is no such zone here.';
     await reopen({ calendar: { check, next: () => expect.fail('asked all the same') } });
     const { body } = await call('PUT', '/schedules/s', hourly);
@@ -138,7 +180,7 @@ describe('schedules', () => {
     }
   });
 
-  test('tell only the next time where nobody has a calendar', async () => {
+  test('show only the next time where there is no calendar', async () => {
     await reopen({ calendar: undefined as never });
     const { body } = await call('PUT', '/schedules/s', hourly);
     expect(body.upcoming).toEqual([body.nextAt]);
@@ -158,14 +200,14 @@ describe('what is not there yet', () => {
 });
 
 describe('health', () => {
-  test('is said of a process that is alive, and of a leader that is ready', async () => {
+  test('is reported for a live process and a ready leader', async () => {
     for (const path of ['/healthz', '/readyz', '/readyz?leader=1']) {
       const { status, body } = await bench.call('GET', path);
       expect([status, body]).toEqual([200, { status: 'ok' }]);
     }
   });
 
-  test('of a node that follows, or is not ready, says so', async () => {
+  test('of a follower, or of a node that is not ready, says so', async () => {
     let [isReady, storeAnswers] = [true, true];
     const base = { nodeId: 'n', leads: false, epoch: null, figures: null };
     await reopen({ standing: () => ({ ...base, isReady, storeAnswers }) });
@@ -217,7 +259,7 @@ describe('metrics', () => {
     expect(seen).toMatch(/^nodejs_eventloop_delay_seconds\{quantile="0.99"\} [0-9.e-]+$/m);
   });
 
-  test('are of one form: each figure is described once, and each value is a number', async () => {
+  test('are well-formed: each metric is described once, and each value is a number', async () => {
     const lines = (await text()).trimEnd().split('\n');
     const described = lines.filter((line) => line.startsWith('# TYPE'));
     expect(new Set(described).size).toBe(described.length);
@@ -226,7 +268,7 @@ describe('metrics', () => {
     }
   });
 
-  test('of a leader show what waits, by state, and what no node fits', async () => {
+  test('of a leader show waiting tasks by state, and those that no node can run', async () => {
     const figures = { backlog: 3, jobs: { running: 2 }, tasks: { ready: 5 }, unfitMs: 1_500 };
     await reopen({
       standing: () => ({ nodeId: 'a"b\\c', leads: true, epoch: 4, isReady: true, figures }),
@@ -239,10 +281,10 @@ describe('metrics', () => {
     expect(seen).toContain('millrace_unfit_task_seconds 1.5\n');
   });
 
-  test('are there while the database is not', async () => {
+  test('are served while the database is unreachable', async () => {
     const away = (): Promise<never> =>
       Promise.reject(new MillraceError({ code: 'store_unavailable', what: 'away' }));
-    await reopen({ reader: { head: away, nodes: away } as unknown as Reader });
+    await reopen({ reader: { head: away, nodes: away, unfolded: away } as unknown as Reader });
     const seen = await text();
     expect(seen).toContain('millrace_readable 0\n');
     expect(seen).toContain('millrace_leader 1\n');

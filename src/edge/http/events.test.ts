@@ -42,7 +42,7 @@ const upTo = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a stream', () => {
-  test('has number, kind and content of each event, and says when to come back', async () => {
+  test('has number, kind and content of each event, and a retry interval', async () => {
     await submit(1);
     const client = await follow('?after=0');
     expect(client.status).toBe(200);
@@ -63,13 +63,13 @@ describe('a stream', () => {
     for (const { data } of events) expect(schemaFaults(SCHEMAS.Event, data, SCHEMAS)).toEqual([]);
   });
 
-  test('goes on with what happens next', async () => {
+  test('continues with new events', async () => {
     const client = await follow('?after=1');
     await submit(1);
     expect(ids(await client.events(3))).toEqual([2, 3, 4]);
   });
 
-  test('without a place starts now', async () => {
+  test('without a position starts now', async () => {
     await submit(3);
     const client = await follow('');
     await client.next();
@@ -77,7 +77,7 @@ describe('a stream', () => {
     expect(ids(await client.events(3))).toEqual([11, 12, 13]);
   });
 
-  test('of one job has only that', async () => {
+  test('of one job has only its events', async () => {
     await submit(3);
     const client = await follow('?after=0&job=made-2');
     const events = await client.events(3);
@@ -86,7 +86,7 @@ describe('a stream', () => {
     expect(await client.next()).toEqual({ id: 10 });
   });
 
-  test('is taken up again without gap or repeat, wherever it was cut', async () => {
+  test('is resumed without gap or repetition, wherever it was cut', async () => {
     await submit(40);
     const seen: number[] = [];
     while (seen.length < 121) {
@@ -98,7 +98,7 @@ describe('a stream', () => {
     expect(seen).toEqual(upTo(1, 121));
   });
 
-  test('is never silent for long', async () => {
+  test('sends keep-alives', async () => {
     const client = await follow('?after=1');
     await client.next();
     await client.next();
@@ -119,7 +119,7 @@ describe('a stream', () => {
 });
 
 describe('a place', () => {
-  test('past retention is 410, with where to go on', async () => {
+  test('past retention is 410, with the position to continue from', async () => {
     await submit(1);
     await bench.leaderClock.advance(10_000);
     await bench.store.prune(bench.led.leader.term, {
@@ -133,11 +133,11 @@ describe('a place', () => {
     expect(body.todo).toMatch(/follow the events from \d+/);
   });
 
-  test('that the log does not reach is 410 as well', async () => {
+  test('beyond the end of the log is 410 as well', async () => {
     expect((await bench.call('GET', '/api/v1/events?after=999')).status).toBe(410);
   });
 
-  test('of another history is 410, although the number is there', async () => {
+  test('of another history is 410, although an event has that number', async () => {
     await submit(2);
     const client = await follow('?after=0');
     await client.events(3);
@@ -163,7 +163,7 @@ describe('a place', () => {
 });
 
 describe('the server', () => {
-  test('takes so many streams and no more', async () => {
+  test('limits the number of streams', async () => {
     await bench.close();
     bench = await openApi({ limits: { sseClientsMax: 2 } });
     const first = await follow('?after=0');
@@ -187,10 +187,10 @@ describe('the server', () => {
     expect(bench.feed.followers).toBe(0);
   });
 
-  test('ends a stream with the reason when the log fails, and the client may come back', async () => {
+  test('ends a stream with the reason when the log fails, and the client may reconnect', async () => {
     await bench.close();
     async function* broken(): AsyncGenerator<EventPage> {
-      yield { events: [], asOf: { seq: 1, at: '2001-09-09T01:46:40.000Z' } };
+      yield { events: [], asOf: { seq: 1, at: new Date(1_000_000_000_000) } };
       throw new MillraceError({ code: 'store_unavailable', what: 'away' });
     }
     bench = await openApi({ reader: { follow: broken } as unknown as Reader });
@@ -203,7 +203,7 @@ describe('the server', () => {
     expect(bench.faults).toEqual([]);
   });
 
-  test('says goodbye to its streams when it stops', async () => {
+  test('ends its streams with a last event when it stops', async () => {
     const client = await follow('?after=1');
     await client.next();
     const stopped = bench.close();
@@ -224,7 +224,7 @@ async function idler(): Promise<Socket> {
   return socket;
 }
 
-test('a client that does not read is cut, and nothing is gathered for it', async () => {
+test('a client that does not read is disconnected, and nothing is buffered for it', async () => {
   // Pages that never end, as of a log that is very long.
   let pages = 0;
   const cut = new AbortController();

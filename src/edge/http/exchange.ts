@@ -9,7 +9,7 @@ import { problemHeaders, problemOf } from './problem.ts';
 import { badInput } from './refusal.ts';
 import type { Answer, ApiParts } from './route.ts';
 import { type Found, readQuery, type Router } from './router.ts';
-import { send } from './sending.ts';
+import { send } from './backpressure.ts';
 import { streamEvents } from './sse.ts';
 
 export interface ExchangeOptions {
@@ -22,7 +22,7 @@ export interface ExchangeOptions {
   readonly metrics: Metrics;
   /** What requests may take in memory together. */
   readonly intake: ByteBudget;
-  /** Something that no caller is to blame for. */
+  /** Called with internal errors. */
   readonly onFault: (error: unknown) => void;
   readonly isStopping: () => boolean;
 }

@@ -1,5 +1,5 @@
 /** The small bodies of the API, read field by field. Documents are checked where they are used. */
-import { isId } from '../../scheduler/core/index.ts';
+import { isId, isObject } from '../../scheduler/core/index.ts';
 import type { JobId, NodeId, ScheduleId, TaskId } from '../../scheduler/core/index.ts';
 import { badInput, notFound } from './refusal.ts';
 import type { Call } from './route.ts';
@@ -9,7 +9,7 @@ export type Body = Readonly<Record<string, unknown>>;
 /** An object with no other fields than these; no body at all is an empty one. */
 export function objectOf(value: unknown, fields: readonly string[]): Body {
   if (value === undefined) return {};
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw badInput('', 'The body must be an object.');
   }
   for (const name of Object.keys(value)) {
@@ -17,7 +17,7 @@ export function objectOf(value: unknown, fields: readonly string[]): Body {
       throw badInput(`/${name.slice(0, 80)}`, `Known fields are ${fields.join(', ')}.`);
     }
   }
-  return value as Body;
+  return value;
 }
 
 export function textIn(body: Body, name: string): string | undefined {

@@ -1,7 +1,7 @@
 import { onTestFinished, expect, test } from 'vitest';
 import { type Heard, echo, openApi } from '../../../test/rig/api.ts';
 
-test('a fork runs its task with another input, which is checked like the first one', async () => {
+test('a fork may replace the input of its task, which is validated', async () => {
   const bench = await openApi();
   onTestFinished(() => bench.close());
   const post = (path: string, body: unknown): Promise<Heard> =>

@@ -4,5 +4,6 @@
  * through the services of the leader; stores, schedulers and gRPC are elsewhere.
  */
 export type { LeaderFigures, Standing } from './ports.ts';
+export { jobText } from './json-text.ts';
 export { startApi } from './server.ts';
 export type { Api, ApiOptions } from './server.ts';

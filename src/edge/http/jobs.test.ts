@@ -99,6 +99,8 @@ describe('submitting', () => {
     expect(body).toMatchObject({ code: 'bad_input', path: '/tasks/0/retri' });
     expect((await post('/jobs')).status).toBe(400);
     expect((await get('/jobs')).body.jobs).toEqual([]);
+    const nul = await get('/jobs?name=a%00b');
+    expect([nul.status, nul.body.path]).toEqual([400, '?name']);
   });
 
   test('a list is answered by a list; ids of a list are numbered', async () => {
@@ -115,7 +117,7 @@ describe('submitting', () => {
     expect([again.status, again.body]).toEqual([200, first.body]);
   });
 
-  test('one bad document in a list sinks no other: 207, with its error in its place', async () => {
+  test('an invalid document in a list does not affect the others: 207, with its error in its place', async () => {
     const { status, body } = await post('/jobs', [document(), { tasks: [] }, document()]);
     expect(status).toBe(207);
     expect(body).toMatchObject([
@@ -126,7 +128,7 @@ describe('submitting', () => {
     expect((await get('/jobs')).body.jobs).toHaveLength(2);
   });
 
-  test('a list has a limit, and something in it', async () => {
+  test('a list must not be empty or too long', async () => {
     expect((await post('/jobs', [])).status).toBe(400);
     const many = Array.from({ length: 1_001 }, () => ({}));
     expect((await post('/jobs', many)).status).toBe(413);
@@ -167,7 +169,7 @@ describe('on a node that does not lead', () => {
     expect(heard.headers.get('retry-after')).toBe('1');
   });
 
-  test('a list that only failed for that is refused as a whole', async () => {
+  test('a list in which every document fails with not_leader is refused as a whole', async () => {
     await bench.close();
     const jobs = { submitAll: () => Promise.resolve([refusal, refusal]) };
     bench = await openApi({ leader: () => ({ jobs }) as unknown as LeaderServices });
@@ -199,7 +201,7 @@ describe('looking', () => {
     expect(body.tasks[299]).toMatchObject({ id: 't-299', result: { big } });
   });
 
-  test('sends a result as it was reported, to the letter', async () => {
+  test('returns a result byte for byte as it was reported', async () => {
     const worker = await bench.worker();
     await post('/jobs', document({ tasks: [echo('t')], output: null }));
     const [assignment] = await worker.pollNow(1);
@@ -239,11 +241,15 @@ describe('looking', () => {
     expect((await get('/jobs')).body.jobs).toHaveLength(100);
   });
 
-  test('by state and name, and nothing that cannot be', async () => {
+  test('filters by state and name, and refuses unknown states', async () => {
     await post('/jobs', [document({ name: 'x' }), document({ name: 'y' })]);
     await post('/jobs/made-1/cancel');
     expect((await get('/jobs?state=cancelled')).body.jobs).toMatchObject([{ name: 'x' }]);
     expect((await get('/jobs?name=y')).body.jobs).toMatchObject([{ id: 'made-2' }]);
+    expect((await get('/job-counts')).body).toMatchObject({
+      counts: { queued: 1, running: 0, succeeded: 0, failed: 0, cancelled: 1 },
+      isWhole: true,
+    });
     for (const [query, path] of [
       ['state=lost', '?state'],
       ['limit=0', '?limit'],
@@ -263,7 +269,7 @@ describe('looking', () => {
 });
 
 describe('changing', () => {
-  test('a job is cancelled with a reason, and once it is over it stays so', async () => {
+  test('a job is cancelled with a reason, and an ended job is not changed', async () => {
     await post('/jobs', document());
     const cancelled = await post('/jobs/made-1/cancel', { reason: 'not today' });
     expect(cancelled.body).toMatchObject({
@@ -283,7 +289,7 @@ describe('changing', () => {
     }
   });
 
-  test('a job is run again, but only once if the caller says from where', async () => {
+  test('a job is rerun, but only once if the caller names the run', async () => {
     const worker = await bench.worker();
     await post('/jobs', document({ tasks: [echo('bad', { retry: { maxAttempts: 1 } })] }));
     await runAll(worker);
@@ -295,14 +301,17 @@ describe('changing', () => {
     expect((await post('/jobs/made-1/rerun', { expectedRun: -1 })).status).toBe(400);
   });
 
-  test('a dead task is listed, explained and driven again', async () => {
+  test('a dead task is listed, explained and redriven', async () => {
     const worker = await bench.worker();
     await post('/jobs', document({ tasks: [echo('bad', { retry: { maxAttempts: 1 } })] }));
     await runAll(worker);
     const dead = await get('/tasks?dead=true&limit=1');
     expect(dead.body).toMatchObject({ tasks: [{ job: 'made-1', task: 'bad' }], cursor: null });
     const why = await get('/jobs/made-1/tasks/bad/explain');
-    expect(why.body).toMatchObject({ code: 'ended', why: 'it has failed' });
+    expect(why.body).toMatchObject({
+      code: 'ended',
+      why: 'it has failed: gave up after 1 attempt; the last error was broken: no',
+    });
     const driven = await post('/jobs/made-1/tasks/bad/redrive');
     expect(driven.body).toMatchObject({ tasks: [{ id: 'bad', run: 2, state: 'ready' }] });
     expect((await get('/tasks?dead=true')).body.tasks).toEqual([]);
@@ -337,7 +346,7 @@ describe('changing', () => {
     ]);
   });
 
-  test('a signal that nobody can take is refused', async () => {
+  test('a signal that no wait can accept is refused', async () => {
     const worker = await bench.worker();
     await post('/jobs', document());
     const large = await post('/jobs/made-1/signals/go', 'x'.repeat(1024 * 1024));
@@ -353,7 +362,7 @@ describe('changing', () => {
     expect([late.status, late.body.code]).toEqual([409, 'conflict']);
   });
 
-  test('a job that has succeeded shows what its output says', async () => {
+  test('a job that has succeeded shows its output', async () => {
     const worker = await bench.worker();
     const output = { all: { $from: 'a', path: '/of' } };
     await post('/jobs', document({ output }));

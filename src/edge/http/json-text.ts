@@ -1,5 +1,6 @@
 /** JSON in pieces, for answers that are too long to be made in one: a job with 100,000 tasks. */
 import { JsonText } from '../../scheduler/contract/index.ts';
+import type { AsOf, ReadJob } from '../../scheduler/contract/index.ts';
 
 const PIECE_LENGTH = 65_536;
 
@@ -17,6 +18,11 @@ export function* objectText(
     separator = ',';
   }
   yield '}\n';
+}
+
+/** A job as it is shown, in one piece. */
+export function jobText({ tasks, history, ...job }: ReadJob, asOf: AsOf<Date>): string {
+  return [...objectText({ ...job, asOf }, { tasks, history })].join('');
 }
 
 function* listText(items: Iterable<unknown>): Iterable<string> {

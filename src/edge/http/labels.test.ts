@@ -13,7 +13,7 @@ const post = (path: string, body?: unknown): Promise<Heard> =>
   bench.call('POST', `/api/v1${path}`, body);
 const document = (more: object = {}): object => ({ name: 'n', tasks: [echo('a')], ...more });
 
-test('labels are shown and found again; several must all fit', async () => {
+test('labels are shown, and jobs are found by them; several must all match', async () => {
   await post('/jobs', document({ labels: { team: 'a', tier: 'gold' } }));
   await post('/jobs', document({ labels: { team: 'a' } }));
   await post('/jobs', document());

@@ -1,4 +1,4 @@
-/** How much a caller may ask for, and how long it may take. Each is named, none is endless. */
+/** Limits on the size and duration of requests. */
 export interface ApiLimits {
   /** A document may have 16 MiB; this leaves room for what surrounds it. */
   readonly bodyBytesMax: number;
@@ -19,7 +19,7 @@ export interface ApiLimits {
   readonly checkEveryMs: number;
   /** A stream of events is never silent for longer. */
   readonly heartbeatMs: number;
-  /** After a refusal, how long the rest of a body is read to the bin, so that the answer arrives. */
+  /** After a refusal, how long the rest of the body is read and discarded, so that the response arrives. */
   readonly lingerMs: number;
   /** How long running requests may take when the server stops. */
   readonly graceMs: number;

@@ -17,7 +17,7 @@ import type {
 import type { LeaderDurations, LeaderFigures, Standing } from './ports.ts';
 
 export interface MetricsOptions {
-  readonly reader: Pick<Reader, 'head' | 'nodes'>;
+  readonly reader: Pick<Reader, 'head' | 'nodes' | 'unfolded'>;
   readonly standing: () => Standing;
   readonly version: string;
   readonly queries?: Pick<QueryService, 'figures'>;
@@ -88,15 +88,22 @@ export class Metrics {
   /** If the database is away only its own figures are missing. */
   async #writeReads(page: MetricsPage): Promise<void> {
     const { reader } = this.#options;
-    const read = await Promise.all([reader.head(), reader.nodes()]).catch((error: unknown) => {
+    const ifReadable = (error: unknown): null => {
       if (isMillraceError(error)) return null;
       throw error;
-    });
+    };
+    // First: the others bring the tables up to date.
+    const unfolded = (await reader.unfolded?.().catch(ifReadable)) ?? null;
+    if (unfolded !== null) {
+      const help = 'Commits in the journal that the tables do not have yet.';
+      page.gauge('millrace_journal_commits', help, unfolded);
+    }
+    const read = await Promise.all([reader.head(), reader.nodes()]).catch(ifReadable);
     page.gauge('millrace_readable', 'Whether the state can be read.', Number(read !== null));
     if (read === null) return;
-    const [head, { value: nodes }]: [AsOf, { value: readonly NodeShape[] }] = read;
+    const [head, { value: nodes }]: [AsOf<Date>, { value: readonly NodeShape<Date>[] }] = read;
     page.gauge('millrace_events_seq', 'The number of the last event.', head.seq);
-    const lagMs = Math.max(0, Date.now() - Date.parse(head.at));
+    const lagMs = Math.max(0, Date.now() - head.at.getTime());
     page.gauge('millrace_read_lag_seconds', 'Age of the state that reads see here.', lagMs / 1_000);
     page.gauge(
       'millrace_nodes',
@@ -106,7 +113,7 @@ export class Metrics {
         nodes.filter((node) => node.status === status).length,
       ]),
     );
-    const sum = (of: (node: NodeShape) => number): number =>
+    const sum = (of: (node: NodeShape<Date>) => number): number =>
       nodes.reduce((total, node) => total + (node.status === 'healthy' ? of(node) : 0), 0);
     page.gauge(
       'millrace_slots',

@@ -51,7 +51,7 @@ describe('the description', () => {
     expect(served.paths['/healthz']?.['get']?.security).toEqual([]);
   });
 
-  test('refers to nothing that is not there, and leaves nothing unused', () => {
+  test('has no dangling reference and no unused schema', () => {
     const refs = [...JSON.stringify(served).matchAll(/"\$ref":"#\/components\/schemas\/(\w+)"/g)];
     const named = new Set(refs.map(([, name]) => name));
     const there = new Set(Object.keys(served.components.schemas));

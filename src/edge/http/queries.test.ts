@@ -2,7 +2,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { type ApiBench, type Heard, openApi } from '../../../test/rig/api.ts';
 import { fragmentResult, queryJob, samplePlan } from '../../../test/rig/query-job.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { JobId } from '../../scheduler/core/index.ts';
+import type { EventView, JobId } from '../../scheduler/core/index.ts';
 import type { QueryPlanner } from '../../scheduler/coordinator/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { InlineRows, ResultFormat } from '../../scheduler/contract/index.ts';
@@ -154,7 +154,7 @@ describe('submitting', () => {
     expect((await get('')).body.queries).toEqual([]);
   });
 
-  test('a client that leaves ends the planning, and nobody is blamed', async () => {
+  test('a client that disconnects ends the planning, and no error is logged', async () => {
     const [begun, ended] = [deferred(), deferred()];
     const waiting: QueryPlanner = {
       plan: (_request, signal) =>
@@ -208,7 +208,7 @@ describe('looking', () => {
     expect((await get('/nobody/explain')).status).toBe(404);
   });
 
-  test('whoever waits is answered when the query is over', async () => {
+  test('a waiting call is answered when the query ends', async () => {
     await post('', { sql: 'select 1' });
     const waiting = get('/made-1?wait=60000');
     const own = await ScriptedWorker.join(bench.led.leader, 'sql', ['sql.fragment']);
@@ -217,7 +217,8 @@ describe('looking', () => {
         await own.complete(lease, fragmentResult(taskId));
       }
     }
-    waits?.wake();
+    const end = { kind: 'job.succeeded', jobId: 'made-1' } as EventView;
+    waits?.committed({ events: [end] });
     expect((await waiting).body).toMatchObject({ state: 'succeeded' });
     expect((await get('/made-1?wait=60000')).body.state).toBe('succeeded');
   });
@@ -290,13 +291,13 @@ describe('reading rows', () => {
     expect([status, body.path]).toEqual([400, '?format']);
   });
 
-  test('without a single piece there is still an answer', async () => {
+  test('an empty result is still answered', async () => {
     pieces = async function* () {};
     const { status, text } = await get('/made-1/results?format=csv');
     expect([status, text]).toEqual([200, '']);
   });
 
-  test('what fails before the first row is a problem with its code', async () => {
+  test('a failure before the first row is a problem with its code', async () => {
     const lost = new MillraceError({ code: 'result_lost', what: 'Gone.' });
     pieces = () => ({
       [Symbol.asyncIterator]: () => ({ next: () => Promise.reject(lost) }),
@@ -305,7 +306,7 @@ describe('reading rows', () => {
     expect([status, body.code, body.detail]).toEqual([410, 'result_lost', 'Gone.']);
   });
 
-  test('what fails in the middle breaks the answer off', async () => {
+  test('a failure in the middle truncates the response', async () => {
     pieces = async function* () {
       yield Buffer.from('half');
       throw new MillraceError({ code: 'engine_crashed', what: 'It died.' });
@@ -319,7 +320,7 @@ describe('reading rows', () => {
     expect(bench.faults).toHaveLength(1);
   });
 
-  test('a reader that leaves ends the reading', async () => {
+  test('a reader that disconnects ends the read', async () => {
     const left = deferred();
     pieces = async function* () {
       try {

@@ -69,7 +69,7 @@ export type Answer =
       readonly kind: 'json';
       readonly status: number;
       readonly value: unknown;
-      readonly asOf?: AsOf;
+      readonly asOf?: AsOf<Date>;
       readonly headers?: Readonly<Record<string, string>>;
     }
   /** JSON text in pieces, for what may be long. */
@@ -77,7 +77,7 @@ export type Answer =
       readonly kind: 'pieces';
       readonly status: number;
       readonly pieces: Iterable<string>;
-      readonly asOf: AsOf;
+      readonly asOf: AsOf<Date>;
     }
   | { readonly kind: 'text'; readonly status: number; readonly type: string; readonly text: string }
   /** Bytes as they come. What fails before the first of them is answered as a problem. */
@@ -122,7 +122,12 @@ export interface ApiParts {
   readonly openapi: () => unknown;
 }
 
+/** An answer without a date: it is from the memory of the leader, or never changes. */
+export function ok(value: unknown): Answer {
+  return { kind: 'json', status: 200, value };
+}
+
 /** The answer to a read: the value and how fresh it is, in one object. */
-export function dated(asOf: AsOf, value: object, status = 200): Answer {
+export function dated(asOf: AsOf<Date>, value: object, status = 200): Answer {
   return { kind: 'json', status, value: { ...value, asOf }, asOf };
 }

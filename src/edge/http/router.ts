@@ -1,5 +1,5 @@
 /** From a method and a path to a route, or to the reason why there is none. */
-import { didYouMean } from '../../scheduler/core/index.ts';
+import { didYouMean, isStorableText } from '../../scheduler/core/index.ts';
 import { HttpRefusal, badInput, notFound } from './refusal.ts';
 import type { Call, Parameter, Route } from './route.ts';
 
@@ -102,6 +102,8 @@ function decodedPairs(search: string): URLSearchParams {
 function faultIn(parameter: Parameter, value: string): string | null {
   switch (parameter.type) {
     case 'string':
+      // No store holds such text, nor looks for it.
+      if (!isStorableText(value)) return 'It contains NUL.';
       return value.length <= parameter.maxLength
         ? null
         : `It has more than ${parameter.maxLength} characters.`;

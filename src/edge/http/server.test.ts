@@ -132,7 +132,7 @@ describe('a request', () => {
     expect((await submit({ tasks: [echo('a')] }, good)).status).toBe(201);
   });
 
-  test('is answered with nothing that a browser could misuse', async () => {
+  test('is answered with security headers for browsers', async () => {
     const { headers } = await bench.call('GET', '/healthz');
     expect(headers.get('x-content-type-options')).toBe('nosniff');
     expect(headers.get('cache-control')).toBe('no-store');
@@ -142,7 +142,7 @@ describe('a request', () => {
 });
 
 describe('a fault of ours', () => {
-  test('is 500 without a word of it, and goes to the log', async () => {
+  test('is answered with 500 without details, which go to the log', async () => {
     const secret = new TypeError('cannot read password of undefined');
     await reopen({ reader: { nodes: () => Promise.reject(secret) } as unknown as Reader });
     const { status, body } = await bench.call('GET', '/api/v1/nodes');
@@ -151,13 +151,13 @@ describe('a fault of ours', () => {
     expect(bench.faults).toEqual([secret]);
   });
 
-  test('in the middle of an answer cuts the connection', async () => {
-    const tasks = {
+  test('in the middle of a response closes the connection', async () => {
+    const history = {
       entries: () => {
         throw new Error('broken');
       },
     };
-    const job = { asOf: { seq: 1, at: '' }, value: { id: 'j', tasks, history: [] } };
+    const job = { asOf: { seq: 1, at: '' }, value: { id: 'j', tasks: [], history } };
     await reopen({ reader: { job: () => Promise.resolve(job) } as unknown as Reader });
     await expect(bench.call('GET', '/api/v1/jobs/j')).rejects.toThrow(/terminated|failed/);
     expect(bench.faults).toHaveLength(1);
@@ -173,7 +173,7 @@ describe('a body that is too large', () => {
     expect([status, body.code]).toEqual([413, 'too_large']);
   });
 
-  test('is refused while it comes, and a client that goes on sending still gets the answer', async () => {
+  test('is refused while it is received, and a client that continues sending still gets the response', async () => {
     const wire = await Wire.open();
     wire.say(...POST, 'transfer-encoding: chunked', '', '');
     const piece = `10000\r\n${' '.repeat(0x10000)}\r\n`;
@@ -195,7 +195,7 @@ describe('a body that is too large', () => {
     expect(bench.clock.monotonicMs() - beforeMs).toBeGreaterThanOrEqual(2_000);
   });
 
-  test('is not even asked for when the client waits for a word', async () => {
+  test('is refused before it is sent when the client waits for 100 Continue', async () => {
     const wire = await Wire.open();
     wire.say(...POST, 'expect: 100-continue', 'content-length: 200000', '', '');
     await wire.closed;
@@ -246,7 +246,7 @@ describe('a slow client', () => {
     expect(wire.text).not.toContain('HTTP/1.1 20');
   });
 
-  test('that goes away within its body is not a fault of ours', async () => {
+  test('that disconnects during its body is not an internal error', async () => {
     const wire = await Wire.open();
     wire.say(...POST, 'content-length: 100000', '', '{"tasks"');
     await settled();
@@ -271,7 +271,7 @@ describe('a connection', () => {
     }
   });
 
-  test('that turns to nonsense within an answer is cut, and the answer is not mixed up', async () => {
+  test('that becomes invalid during a response is closed, and the response is not corrupted', async () => {
     const wire = await Wire.open();
     wire.say('GET /api/v1/events?after=0 HTTP/1.1', 'host: 127.0.0.1', '', '');
     await wire.until(/leader.elected/);
@@ -336,7 +336,7 @@ describe('stopping', () => {
     await stopped;
   });
 
-  test('does not wait for ever', async () => {
+  test('has a deadline', async () => {
     const asked = deferred();
     const jobs = {
       submit: () => {
@@ -355,7 +355,7 @@ describe('stopping', () => {
     expect(bench.clock.monotonicMs()).toBeGreaterThanOrEqual(10_000);
   });
 
-  test('refuses what comes on a connection that was open before', async () => {
+  test('refuses new requests on connections that were open before', async () => {
     const answer = deferred<never>();
     const asked = deferred();
     const jobs = {

@@ -5,7 +5,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { getHeapStatistics } from 'node:v8';
 import { type Calendar, type JobId, MillraceError } from '../../scheduler/core/index.ts';
-import { type ByteBudget, type Clock, budgetFor, systemClock } from '../../kit/index.ts';
+import { type ByteBudget, type Clock, bracketed, budgetFor, systemClock } from '../../kit/index.ts';
 import type { LeaderServices, QueryService, Reader } from '../../scheduler/contract/index.ts';
 import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
@@ -42,7 +42,7 @@ export interface ApiOptions {
   readonly calendar?: Calendar;
   readonly clock?: Clock;
   readonly limits?: Partial<ApiLimits>;
-  /** What requests may take in memory together, here and at other doors of the process. */
+  /** What requests may take in memory together, here and at other listeners of the process. */
   readonly intake?: ByteBudget;
   /** Something went wrong that no caller is to blame for. */
   readonly onFault?: (error: unknown) => void;
@@ -52,6 +52,8 @@ export interface Api {
   readonly port: number;
   /** For people on this machine, or by the name that the host is known by. */
   readonly url: string;
+  /** So many jobs were submitted past this server. */
+  countSubmitted(count: number): void;
   /** Accepts nothing new, ends streams, lets running requests finish for a while. */
   stop(): Promise<void>;
 }
@@ -93,10 +95,10 @@ export async function startApi(options: ApiOptions): Promise<Api> {
     throw error;
   }
   const { port } = server.address() as AddressInfo;
-  const shown = options.host.includes(':') ? `[${options.host}]` : options.host;
   return {
     port,
-    url: `${options.tls === undefined ? 'http' : 'https'}://${shown}:${port}`,
+    countSubmitted: (count) => metrics.countSubmitted(count),
+    url: `${options.tls === undefined ? 'http' : 'https'}://${bracketed(options.host)}:${port}`,
     async stop() {
       if (isStopping) return;
       isStopping = true;

@@ -3,7 +3,7 @@ import type { ServerResponse } from 'node:http';
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { EventPage, EventShape } from '../../scheduler/contract/index.ts';
-import { send, type SendOptions } from './sending.ts';
+import { send, type SendOptions } from './backpressure.ts';
 
 export interface SseOptions extends SendOptions {
   /** The stream is never silent for longer. */
@@ -102,7 +102,7 @@ async function within(
 /** Followers at the same position share a page, which is serialised once for all of them. */
 const encoded: WeakMap<EventPage, Buffer> = new WeakMap();
 /** Followers of different things share events. */
-const blocks: WeakMap<EventShape, string> = new WeakMap();
+const blocks: WeakMap<EventShape<Date>, string> = new WeakMap();
 
 /** Without events only the position is sent, so that a client that reconnects does not start further back. */
 function pageBytes(page: EventPage): Buffer {
@@ -118,7 +118,7 @@ function pageBytes(page: EventPage): Buffer {
 }
 
 /** All but the id, which names the history as well. */
-function blockOf(event: EventShape): string {
+function blockOf(event: EventShape<Date>): string {
   const known = blocks.get(event);
   if (known !== undefined) return known;
   const block = `event: ${event.kind}\ndata: ${JSON.stringify(event)}\n\n`;

@@ -68,7 +68,7 @@ function following(query: EventsQuery): { readonly pages: EventPage[]; stop: () 
 const eventsIn = (pages: readonly EventPage[]) => pages.flatMap(({ events }) => events);
 
 describe('a follower on the leader', () => {
-  test('gets what is committed without a read of the log', async () => {
+  test('receives commits without reading the log', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const { seq: after } = await store.lastSeq(0);
     const { pages, stop } = following({ after });
@@ -86,7 +86,7 @@ describe('a follower on the leader', () => {
     expect(eventsIn(pages).map(({ seq }) => seq)).toEqual(stored.map(({ seq }) => seq));
   });
 
-  test('gets the very events that the store has', async () => {
+  test('receives exactly the events that the store has', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const memory = following({ after: 0 });
     await clock.advance(50);
@@ -103,7 +103,7 @@ describe('a follower on the leader', () => {
     );
   });
 
-  test('sees no less than was acknowledged when it begins', async () => {
+  test('sees at least what was acknowledged when it starts', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const early = following({ after: 0 });
     await clock.advance(50);
@@ -117,7 +117,7 @@ describe('a follower on the leader', () => {
 });
 
 describe('the store is read', () => {
-  test('when something between was not handed over', async () => {
+  test('when there is a gap in what was passed on', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const { pages, stop } = following({ after: 0 });
     await clock.advance(50);
@@ -132,7 +132,7 @@ describe('the store is read', () => {
     expect(eventsIn(pages).map(({ seq }) => seq)).toEqual(stored.map(({ seq }) => seq));
   });
 
-  test('when more came at once than is kept', async () => {
+  test('when more events come at once than are buffered', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const { pages, stop } = following({ after: 0 });
     await clock.advance(50);
@@ -144,7 +144,7 @@ describe('the store is read', () => {
     expect(eventsIn(pages).map(({ seq }) => seq)).toEqual(stored.map(({ seq }) => seq));
   });
 
-  test('when a term begins, and a place in a lost history is refused as before', async () => {
+  test('when a term begins, and a position in a lost history is refused as before', async () => {
     const worker = await ScriptedWorker.join(leader, 'w', ['echo']);
     const rewind = store.snapshot();
     const received: unknown[] = [];

@@ -19,7 +19,7 @@ const upTo = (from: number, to: number): number[] =>
   Array.from({ length: to - from + 1 }, (_, at) => from + at);
 
 describe('a follower', () => {
-  test('sees what is there, then what comes, in order and once', async () => {
+  test('sees existing events, then new ones, in order and once', async () => {
     await scene.append(3);
     const feed = scene.newFeed();
     const follower = new Follower(feed, 1);
@@ -33,7 +33,7 @@ describe('a follower', () => {
     expect(follower.pages.at(-1)?.asOf.seq).toBe(5);
   });
 
-  test('hears at once that it is accepted, and then a sign of life now and then', async () => {
+  test('gets an empty page at once, and keep-alives after that', async () => {
     await scene.append(3);
     const follower = new Follower(scene.newFeed(), 3);
     await follower.next();
@@ -44,12 +44,12 @@ describe('a follower', () => {
       [0, 3],
       [0, 3],
     ]);
-    const [first, second] = follower.pages.map(({ asOf }) => Date.parse(asOf.at));
+    const [first, second] = follower.pages.map(({ asOf }) => asOf.at.getTime());
     // As of the last look: the log is looked at four times a second.
     expect((second ?? 0) - (first ?? 0)).toBeGreaterThanOrEqual(4_750);
   });
 
-  test('sees new events without being woken, after the next look', async () => {
+  test('sees new events after the next poll without being woken', async () => {
     const follower = new Follower(scene.newFeed(), 0);
     await follower.next();
     const waiting = follower.next();
@@ -59,7 +59,7 @@ describe('a follower', () => {
     expect(follower.seen).toEqual([1]);
   });
 
-  test('of one job sees only that, and its place moves on with the others', async () => {
+  test('of one job sees only its events, and its position moves on with the others', async () => {
     await scene.addJob(1);
     await scene.addJob(2);
     await scene.append(10, [1, 2]);
@@ -76,7 +76,7 @@ describe('a follower', () => {
     expect(one.seen.at(-1)).toBe(14);
   });
 
-  test('whose position is no longer retained gets an error that says where to go on', async () => {
+  test('whose position is no longer retained gets an error with the position to continue from', async () => {
     await scene.append(5);
     await scene.clock.advance(10);
     await scene.store.prune(scene.leader.term, AGES);
@@ -88,13 +88,13 @@ describe('a follower', () => {
     });
   });
 
-  test('whose position the log never reached learns that it is another log', async () => {
+  test('whose position is beyond the log gets an error', async () => {
     await scene.append(5);
     const follower = new Follower(scene.newFeed(), 6);
     await expect(follower.next()).rejects.toMatchObject({ code: 'expired' });
   });
 
-  test('that saw an event elsewhere before this node did just goes on', async () => {
+  test('that saw an event elsewhere before this node did continues', async () => {
     const feed = scene.newFeed();
     const early = new Follower(feed, 0);
     await early.next();
@@ -116,7 +116,7 @@ describe('a follower', () => {
 });
 
 describe('the tail', () => {
-  test('is read once for all, and a thousand followers cost one look', async () => {
+  test('is read once for all: a thousand followers cost one read', async () => {
     const feed = scene.newFeed();
     const followers = Array.from({ length: 1_000 }, () => new Follower(feed, 0));
     await Promise.all(followers.map((follower) => follower.next()));
@@ -129,7 +129,7 @@ describe('the tail', () => {
     for (const { seen } of followers) expect(seen).toEqual([1, 2, 3]);
   });
 
-  test('looks no more often than it should, however often it is woken', async () => {
+  test('is rate-limited, however often it is woken', async () => {
     const feed = scene.newFeed({ restMs: 20 });
     const follower = new Follower(feed, 0);
     await follower.next();
@@ -147,7 +147,7 @@ describe('the tail', () => {
     expect(scene.calls.filter((name) => name === 'events').length).toBeLessThanOrEqual(4);
   });
 
-  test('is left alone while nobody follows', async () => {
+  test('is not read while nobody follows', async () => {
     const feed = scene.newFeed();
     await scene.clock.advance(10_000);
     expect(scene.calls).toEqual([]);
@@ -169,7 +169,7 @@ describe('the tail', () => {
     expect(three.seen).toEqual([1, 2]);
   });
 
-  test('keeps no more than its limit for a slow follower, who loses nothing', async () => {
+  test('buffers no more than its limit for a slow follower, which loses nothing', async () => {
     const feed = scene.newFeed({ keptMax: 8, pageMax: 4 });
     const [fast, slow] = [new Follower(feed, 0), new Follower(feed, 0)];
     await Promise.all([fast.next(), slow.next()]);
@@ -183,7 +183,7 @@ describe('the tail', () => {
     expect(fast.seen).toEqual(upTo(1, 100));
   });
 
-  test('outlives an scene.outage of the store: followers see that nothing new is known', async () => {
+  test('outlives an outage of the store: followers see that nothing new is known', async () => {
     await scene.append(1);
     const feed = scene.newFeed();
     const follower = new Follower(feed, 1);
@@ -192,7 +192,7 @@ describe('the tail', () => {
     const alive = follower.next();
     await scene.clock.advance(5_000);
     await alive;
-    const [before, during] = follower.pages.map(({ asOf }) => Date.parse(asOf.at));
+    const [before, during] = follower.pages.map(({ asOf }) => asOf.at.getTime());
     expect((during ?? 0) - (before ?? 0)).toBeLessThan(1_000);
     scene.outage = null;
     await scene.append(1);
@@ -202,7 +202,7 @@ describe('the tail', () => {
     expect(follower.seen).toEqual([2]);
   });
 
-  test('that cannot be opened, or fails for good, says why; the next follower starts anew', async () => {
+  test('that cannot be opened, or fails for good, says why; the next follower starts a new one', async () => {
     const feed = scene.newFeed();
     scene.outage = new MillraceError({ code: 'store_unavailable', what: 'away' });
     await expect(new Follower(feed, 0).next()).rejects.toThrow('away');
@@ -218,7 +218,7 @@ describe('the tail', () => {
     expect(feed.followers).toBe(1);
   });
 
-  test('on a log that was restored to an earlier state stops its followers', async () => {
+  test('on a log that was restored to an earlier state ends its followers', async () => {
     await scene.append(5);
     const feed = scene.newFeed();
     const follower = new Follower(feed, 5);
@@ -234,7 +234,7 @@ describe('the tail', () => {
 });
 
 describe('a follower among others', () => {
-  test('gets the very page of others that stand where it does', async () => {
+  test('shares the page of others at the same position', async () => {
     const feed = scene.newFeed();
     const followers = [new Follower(feed, 0), new Follower(feed, 0), new Follower(feed, 0)];
     for (const follower of followers) await follower.next();
@@ -247,7 +247,7 @@ describe('a follower among others', () => {
     for (const other of others) expect(other).toBe(first);
   });
 
-  test('shares pages with hundreds of others that come less often, so that all of them cost little', async () => {
+  test('shares pages with hundreds of others, which are sent less often', async () => {
     const feed = scene.newFeed({ restMs: 20 });
     const followers = Array.from({ length: 400 }, () => new Follower(feed, 0));
     await Promise.all(followers.map((follower) => follower.next()));
@@ -266,7 +266,7 @@ describe('a follower among others', () => {
     expect(pages).toBeLessThan(400 * 9);
   });
 
-  test('of one job is left alone by the events of others, and loses no place by it', async () => {
+  test('of one job is not woken by events of others, and keeps its position', async () => {
     await scene.addJob(1);
     await scene.addJob(2);
     const feed = scene.newFeed({ keptMax: 4 });

@@ -14,9 +14,9 @@ import type {
   EventsQuery,
 } from '../../scheduler/contract/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
-import { eventShape, textOf } from './row-shapes.ts';
+import { eventShape, dateOf } from './row-shapes.ts';
 import { SharedPages } from './shared-pages.ts';
-import { Tail } from './tail.ts';
+import { Tail } from './log-tail.ts';
 
 export interface EventFeedOptions {
   readonly store: Pick<Store, 'events' | 'lastSeq' | 'termEnd'>;
@@ -34,7 +34,7 @@ export interface EventFeedOptions {
 
 /** A part of the log, and how far it goes: further than its last event if others were filtered out. */
 interface Portion {
-  readonly events: readonly EventShape[];
+  readonly events: readonly EventShape<Date>[];
   readonly position: number;
 }
 
@@ -116,7 +116,7 @@ export class EventFeed {
         const isCurrent = position >= tail.head;
         const lastAt = isCurrent ? undefined : portion.events.at(-1)?.at;
         const of = tail.term === null ? {} : { history: tail.term };
-        const asOf = { seq: position, at: lastAt ?? textOf(tail.at), ...of };
+        const asOf = { seq: position, at: lastAt ?? dateOf(tail.at), ...of };
         yield this.#pagesMade.page(portion.events, asOf);
       } else if (!isNew) {
         position = await tail.news({ from: position, job }, signal, dueAtMs - clock.monotonicMs());

@@ -58,7 +58,7 @@ async function placeAfter(count: number): Promise<EventsQuery> {
   return { after, history };
 }
 
-test('a place in a lost history is refused, although the number is there again', async () => {
+test('a position in a lost history is refused, although an event has that number again', async () => {
   const rewind = store.snapshot();
   await append(10);
   const place = await placeAfter(10);
@@ -70,7 +70,7 @@ test('a place in a lost history is refused, although the number is there again',
   expect((await follow({ after: place.after }, 1)).at(0)?.events[0]?.seq).toBe(11);
 });
 
-test('a place that both histories have is good, under any later term', async () => {
+test('a position that both histories share is valid under any later term', async () => {
   await append(10);
   const place = await placeAfter(10);
   const rewind = store.snapshot();
@@ -103,7 +103,7 @@ test('a follower that has read lost events gets an error and no other events', a
   expect(new Set(pages.map(({ asOf }) => asOf.history))).toEqual(new Set(['term-0']));
 });
 
-test('a follower that had not come that far goes on without a word', async () => {
+test('a follower that had not read lost events continues without an error', async () => {
   await append(4);
   const rewind = store.snapshot();
   const stop = new AbortController();

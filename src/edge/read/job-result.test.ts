@@ -22,7 +22,7 @@ function view(tasks: readonly TaskView[], job: Partial<JobRow> = {}): JobView {
 }
 
 describe('the result of a job', () => {
-  test('is that of the only task that nobody depends on, optional dependencies counted', () => {
+  test('is that of the only task without dependents, optional ones included', () => {
     const tasks = [
       task(0, '1'),
       task(1, '2', { dependsOn: [0] }),
@@ -37,7 +37,7 @@ describe('the result of a job', () => {
     expect(jobResult(view(tasks), MUCH)).toEqual({ result: { 'task-1': null, 'task-2': {} } });
   });
 
-  test('is what the output says, with null for a task that has none', () => {
+  test('is what the output names, with null for a task without a result', () => {
     const output =
       '{"all":{"$from":"task-0"},"part":{"$from":"task-0","path":"/a"},"no":{"$from":"task-1"}}';
     const skipped = task(1, null, {}, { state: 'skipped' });
@@ -63,14 +63,14 @@ describe('the result of a job that is too large', () => {
     });
   });
 
-  test('is one that names a large result over and over', () => {
+  test('includes an output that repeats a large result', () => {
     const output = JSON.stringify(Array.from({ length: 5 }, () => ({ $from: 'task-0' })));
     const tasks = [task(0, JSON.stringify('x'.repeat(98)))];
     expect(jobResult(view(tasks, { output }), 499)).toEqual(omitted);
     expect(jobResult(view(tasks, { output }), 500).result).toHaveLength(5);
   });
 
-  test('is not one whose tasks have much that does not go into it', () => {
+  test('does not count results that are not part of it', () => {
     const many = Array.from({ length: 100 }, (_, no) => task(no, '"0123456789"'));
     const last = task(100, '"small"', { dependsOn: many.map((_, no) => no) });
     expect(jobResult(view([...many, last]), 20)).toEqual({ result: 'small' });

@@ -1,5 +1,5 @@
 import { beforeEach, expect, test } from 'vitest';
-import type { JobId, JobRow } from '../../scheduler/core/index.ts';
+import type { EventView, JobId, JobRow, LogKind } from '../../scheduler/core/index.ts';
 import { settled } from '../../kit/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { JobWaits } from './job-waits.ts';
@@ -35,6 +35,9 @@ beforeEach(() => {
   });
 });
 
+const endOf = (jobId: JobId, kind: LogKind = 'job.succeeded'): EventView =>
+  ({ kind, jobId }) as EventView;
+
 /** Whether somebody still waits. */
 async function isWaiting(promise: Promise<void>): Promise<boolean> {
   const over = new AbortController();
@@ -43,23 +46,43 @@ async function isWaiting(promise: Promise<void>): Promise<boolean> {
   return !over.signal.aborted;
 }
 
-test('where this node leads, the commit that ends the job wakes whoever waits', async () => {
+test('on the leader, the commit that ends the job wakes waiting callers', async () => {
   const waiting = waits.ended(id, 60_000, never);
   expect(await isWaiting(waiting)).toBe(true);
-  waits.wake();
+  waits.committed({ events: [endOf(id)] });
   expect(await isWaiting(waiting)).toBe(true);
   expect(reads).toBe(0);
   // Over in memory, and not committed yet.
   live = false;
-  waits.wake();
+  waits.committed({ events: [endOf(id)] });
   expect(await isWaiting(waiting)).toBe(true);
   committed = true;
-  waits.wake();
+  waits.committed({ events: [endOf(id)] });
   await waiting;
   expect(reads).toBe(0);
 });
 
-test('elsewhere the store is asked now and then', async () => {
+test('other commits wake nobody', async () => {
+  let looks = 0;
+  const leader = { isLive: () => (looks += 1) > 0, hasEnded: () => Promise.resolve(false) };
+  const store = { jobRow: () => Promise.resolve(null) };
+  waits = new JobWaits({ clock, store, leader: () => leader });
+  const waiting = waits.ended(id, 60_000, never);
+  expect(await isWaiting(waiting)).toBe(true);
+  waits.committed({ events: [endOf('other' as JobId), endOf(id, 'job.started')] });
+  expect([await isWaiting(waiting), looks]).toEqual([true, 1]);
+});
+
+test('after the end of a term waiting callers poll the store', async () => {
+  const waiting = waits.ended(id, 60_000, never);
+  expect(await isWaiting(waiting)).toBe(true);
+  live = null;
+  state = 'succeeded';
+  await clock.advance(1_000);
+  await waiting;
+});
+
+test('on other nodes the store is polled', async () => {
   live = null;
   const waiting = waits.ended(id, 60_000, never);
   expect(await isWaiting(waiting)).toBe(true);
@@ -70,7 +93,7 @@ test('elsewhere the store is asked now and then', async () => {
   await waiting;
 });
 
-test('a job that nobody knows, or that is over, is not waited for', async () => {
+test('an unknown or ended job is not waited for', async () => {
   live = null;
   state = null;
   await waits.ended(id, 60_000, never);
@@ -79,7 +102,7 @@ test('a job that nobody knows, or that is over, is not waited for', async () => 
   expect(reads).toBe(2);
 });
 
-test('nobody waits longer than he wanted, or after he has gone', async () => {
+test('a wait ends with its timeout or its abort', async () => {
   const waiting = waits.ended(id, 1_000, never);
   await clock.advance(999);
   expect(await isWaiting(waiting)).toBe(true);

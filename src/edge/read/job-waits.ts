@@ -1,6 +1,7 @@
-/** Waiting for jobs to end. Where this node leads its memory says when; elsewhere the store is asked now and then. */
+/** Waiting for jobs to end. Where this node leads its memory says when; on other nodes the store is polled. */
 import { isFinished, isMillraceError } from '../../scheduler/core/index.ts';
-import type { JobId } from '../../scheduler/core/index.ts';
+import type { JobId, LogKind } from '../../scheduler/core/index.ts';
+import type { CommittedEvents } from '../../scheduler/contract/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 
@@ -22,18 +23,30 @@ export interface LeaderMemory {
 
 /** How often the store is polled without a wake-up. */
 const ASK_EVERY_MS = 100;
+/** How often the leader's memory is looked at: it may have lost its term, and then hears of no end. */
+const LOOK_EVERY_MS = 1_000;
+
+const ENDS: ReadonlySet<LogKind> = new Set<LogKind>([
+  'job.succeeded',
+  'job.failed',
+  'job.cancelled',
+]);
 
 export class JobWaits {
   readonly #options: JobWaitsOptions;
-  readonly #waiting: Set<() => void> = new Set();
+  readonly #waiting: Map<JobId, Set<() => void>> = new Map();
 
   constructor(options: JobWaitsOptions) {
     this.#options = options;
   }
 
-  /** Something was committed. */
-  wake(): void {
-    for (const look of this.#waiting) look();
+  /** The leader in this process has committed these. Only those who wait for a job that has ended hear of it. */
+  committed({ events }: Pick<CommittedEvents, 'events'>): void {
+    if (this.#waiting.size === 0) return;
+    for (const { kind, jobId } of events) {
+      if (jobId === null || !ENDS.has(kind)) continue;
+      for (const look of this.#waiting.get(jobId) ?? []) look();
+    }
   }
 
   /** Settles when the job has ended or is unknown, at the latest after `ms` or when the signal aborts. */
@@ -44,12 +57,12 @@ export class JobWaits {
       const restMs = untilMs - clock.monotonicMs();
       if (restMs <= 0) return;
       // Armed first: what is committed while the store is read is not missed.
-      const news = this.#news();
+      const news = this.#news(id);
       try {
         if (leader()?.isLive(id) !== true && (await this.#hasEnded(id))) return;
         // A leader is woken by its commits.
-        const waitMs = leader() === null ? Math.min(restMs, ASK_EVERY_MS) : restMs;
-        await news.within(waitMs, clock, signal);
+        const everyMs = leader() === null ? ASK_EVERY_MS : LOOK_EVERY_MS;
+        await news.within(Math.min(restMs, everyMs), clock, signal);
       } finally {
         news.leave();
       }
@@ -69,10 +82,15 @@ export class JobWaits {
     return row === null || isFinished(row.state);
   }
 
-  /** The next commit from now on. */
-  #news(): News {
-    const news = new News(() => this.#waiting.delete(news.tell));
-    this.#waiting.add(news.tell);
+  /** The next end of the job from now on. */
+  #news(id: JobId): News {
+    const waiting = this.#waiting.get(id) ?? new Set();
+    this.#waiting.set(id, waiting);
+    const news = new News(() => {
+      waiting.delete(news.tell);
+      if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id);
+    });
+    waiting.add(news.tell);
     return news;
   }
 }

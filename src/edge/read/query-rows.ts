@@ -34,7 +34,7 @@ export function isQuery({ output }: JobRow): boolean {
   return output !== null && output.includes(`"${PLAN_TASK}"`) && output.includes('"columns"');
 }
 
-export function querySummary(row: JobRow): QuerySummary {
+export function querySummary(row: JobRow): QuerySummary<Date> {
   const { id, name, state, error, createdAt, startedAt, finishedAt } = jobSummary(row);
   return { id, name, state, error, submittedAt: createdAt, startedAt, finishedAt };
 }

@@ -1,14 +1,9 @@
 /** A query as people see it: its plan, and the progress of its tasks. */
 import type { Instant, JobRow, TaskError, TaskRow, TaskState } from '../../scheduler/core/index.ts';
-import type { QueryShape, StageGrouping, StageShape } from '../../scheduler/contract/index.ts';
-import type {
-  FragmentMetrics,
-  PartitionGroups,
-  QueryPlan,
-  Stage,
-  StageOutput,
-} from '../../sql/plan/index.ts';
-import { textOf, textOrNull } from './row-shapes.ts';
+import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
+import type { FragmentMetrics, QueryPlan, Stage, StageOutput } from '../../sql/plan/index.ts';
+import { dateOf, dateOrNull } from './row-shapes.ts';
+import { filtersOf, groupingOf, type StageDecision } from './stage-decisions.ts';
 
 /** The figures of a finished task, from its result. */
 export interface TaskFigures {
@@ -24,14 +19,13 @@ export interface QueryRows {
   /** By number. The first one is that of the plan. */
   readonly tasks: readonly TaskRow[];
   readonly figures: ReadonlyMap<number, TaskFigures>;
-  /** By stage. */
-  readonly groupings: ReadonlyMap<number, StageGrouping>;
+  readonly decisions: readonly StageDecision[];
   readonly waiting: QueryShape['waiting'];
   readonly resultTtlMs: number;
   readonly now: Instant;
 }
 
-export function queryShape(rows: QueryRows): QueryShape {
+export function queryShape(rows: QueryRows): QueryShape<Date> {
   const { job, plan, tasks, waiting, resultTtlMs } = rows;
   return {
     id: job.id,
@@ -43,12 +37,12 @@ export function queryShape(rows: QueryRows): QueryShape {
     partitions: plan?.partitions ?? 0,
     stages: plan === null ? [] : stagesOf(rows, plan),
     waiting,
-    submittedAt: textOf(job.createdAt),
-    startedAt: textOrNull(job.startedAt),
-    finishedAt: textOrNull(job.finishedAt),
+    submittedAt: dateOf(job.createdAt),
+    startedAt: dateOrNull(job.startedAt),
+    finishedAt: dateOrNull(job.finishedAt),
     expiresAt:
       job.state === 'succeeded' && job.finishedAt !== null
-        ? textOf((job.finishedAt + resultTtlMs) as Instant)
+        ? dateOf((job.finishedAt + resultTtlMs) as Instant)
         : null,
   };
 }
@@ -131,7 +125,9 @@ function stageShape(stage: Stage, { rows, tasks, figures, isBroadcast }: StageRo
     elapsedMs: elapsedMs(tasks, figures, state === 'running' ? rows.now : null),
     workMs: Math.round(sum(workMs)),
     partitionBytes: state === 'succeeded' ? partitionSums(figures) : [],
-    grouping: rows.groupings.get(stage.id) ?? null,
+    grouping: groupingOf(rows.decisions, stage.id),
+    filters: filtersOf(rows.decisions, stage.id),
+    filteredRows: filteredRows(figures),
   };
 }
 
@@ -177,18 +173,10 @@ function elapsedMs(
   return Math.max(Math.round(longestMs), end - Math.min(...starts));
 }
 
-/** What people see of a decision. */
-export function stageGrouping(decided: PartitionGroups): StageGrouping {
-  const { groups, rows, bytes, targetBytes, slots } = decided;
-  const sum = (list: readonly number[]): number => list.reduce((total, each) => total + each, 0);
-  return {
-    partitions: bytes.length,
-    tasks: groups.filter(({ length }) => length > 0).length,
-    rows: sum(rows),
-    bytes: sum(bytes),
-    targetBytes,
-    slots,
-  };
+/** Null if none of its tasks has counted them. */
+function filteredRows(figures: readonly TaskFigures[]): number | null {
+  const counts = figures.flatMap(({ metrics }) => metrics.filteredRows ?? []);
+  return counts.length === 0 ? null : counts.reduce((sum, each) => sum + each, 0);
 }
 
 function partitionSums(figures: readonly TaskFigures[]): readonly number[] {

@@ -56,7 +56,7 @@ async function runOnce(
   return assignments.map(({ taskId }) => taskId);
 }
 
-test('a query is shown with its stages, from waiting to done', async () => {
+test('a query is shown with its stages, from waiting to succeeded', async () => {
   await submitted();
   const { value: fresh } = await views.query(id);
   expect(fresh).toMatchObject({
@@ -98,10 +98,11 @@ test('a query is shown with its stages, from waiting to done', async () => {
   await runOnce(worker, { parts: [{ rows: 1, bytes: 9, segments: [] }] });
   const { value: done } = await views.query(id);
   expect(done).toMatchObject({ state: 'succeeded', stages: [{}, { state: 'succeeded' }] });
-  expect(Date.parse(done?.expiresAt ?? '')).toBe(Date.parse(done?.finishedAt ?? '') + TTL_MS);
+  const [finished = 0, expires] = [done?.finishedAt, done?.expiresAt].map((at) => at?.getTime());
+  expect(expires).toBe(finished + TTL_MS);
 });
 
-test('what is known is not read again', async () => {
+test('cached results are not read again', async () => {
   await submitted();
   await views.query(id);
   await views.query(id);
@@ -147,7 +148,7 @@ function inTurns(inner: Store): { readonly store: Store; readonly turns: string[
   return { store, turns };
 }
 
-test('a query that was submitted here and is over takes two turns, then one', async () => {
+test('an ended query that was submitted here takes two reads, then one', async () => {
   const { store: noted, turns } = inTurns(store);
   const isOver = (): boolean => true;
   const own = new QueryViews({ store: noted, clock, resultTtlMs: TTL_MS, isOver });
@@ -185,7 +186,7 @@ test('a finished query is shown from memory no longer than it is retained', asyn
   expect(turns.slice(times + 1).flat()).toContain('jobRow');
 });
 
-test('the state of a query that only seems to be over is read after the head of the log', async () => {
+test('the state of a query that seems to have ended is read after the head of the log', async () => {
   await submitted();
   const worker = await ScriptedWorker.join(led.leader, 'w', ['sql.fragment']);
   const { store: noted, turns } = inTurns(store);
@@ -209,7 +210,7 @@ test('the state of a query that only seems to be over is read after the head of 
   expect(turns.flat().filter((name) => name === 'jobRow')).toHaveLength(2);
 });
 
-test('a task that was made again has the figures of the last time', async () => {
+test('a recomputed task has the metrics of its last run', async () => {
   const own = new QueryViews({ store, clock, resultTtlMs: TTL_MS, isOver: () => true });
   await submitted();
   own.tell(id, JSON.stringify(samplePlan));
@@ -308,7 +309,7 @@ test('the record of a query that is done has what its last stage answered', asyn
   expect(again?.now).toBe((record?.now ?? 0) + 1_000);
 });
 
-test('other jobs are no queries, though they may look like one', async () => {
+test('other jobs are not queries, even if they look like one', async () => {
   const echo = { id: 'plan', executor: 'echo', input: 1 };
   const output = { columns: { $from: 'plan' } };
   await led.leader.jobs.submit({ tasks: [echo], output }, { jobId: 'sly' as JobId });

@@ -14,21 +14,16 @@ import type {
   QueryReader,
   QueryShape,
   QuerySummary,
-  StageGrouping,
 } from '../../scheduler/contract/index.ts';
-import { PLAN_EXECUTOR, PLAN_TASK, groupingTasks, readStoredPlan } from '../../sql/plan/index.ts';
-import type {
-  FragmentResult,
-  PartitionGroups,
-  QueryPlan,
-  QueryRecord,
-} from '../../sql/plan/index.ts';
+import { PLAN_EXECUTOR, PLAN_TASK, readStoredPlan } from '../../sql/plan/index.ts';
+import type { FragmentResult, QueryPlan, QueryRecord } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 import { heldTask, isQuery, nameOf, querySummary, taskCount } from './query-rows.ts';
-import { firstTasks, queryShape, stageGrouping } from './query-shape.ts';
+import { firstTasks, queryShape } from './query-shape.ts';
 import type { TaskFigures } from './query-shape.ts';
-import { textOf } from './row-shapes.ts';
+import { dateOf } from './row-shapes.ts';
+import { decisionTasks, readDecision, type StageDecision } from './stage-decisions.ts';
 
 export interface QueryViewsOptions {
   readonly store: Pick<Store, 'jobRow' | 'task' | 'taskRows' | 'results' | 'jobs' | 'lastSeq'>;
@@ -64,8 +59,8 @@ interface Kept {
   readonly chars: number;
   /** By task; `of` names the run and the assignment that they belong to. */
   readonly figures: Map<number, Figures>;
-  /** By stage, once it is decided. */
-  readonly groupings: Map<number, { readonly of: string; readonly grouping: StageGrouping }>;
+  /** By task that decides. */
+  readonly decisions: Map<number, { readonly of: string; readonly decision: StageDecision }>;
   final: Final | null;
 }
 
@@ -78,7 +73,7 @@ interface Figures {
 
 /** The answer for a query that has succeeded: nothing changes that any more. */
 interface Final {
-  readonly shape: QueryShape;
+  readonly shape: QueryShape<Date>;
   readonly record: QueryRecord | null;
   /** When it was read. */
   readonly atMs: number;
@@ -143,7 +138,7 @@ export class QueryViews implements QueryReader {
     return { attempt: found.task.attempt, result: JSON.parse(found.result) as FragmentResult };
   }
 
-  async query(id: JobId): Promise<Dated<QueryShape | null>> {
+  async query(id: JobId): Promise<Dated<QueryShape<Date> | null>> {
     const { store, isOver } = this.#options;
     const final = this.#final(id);
     const looksOver = final === null && isOver?.(id) === true;
@@ -151,7 +146,7 @@ export class QueryViews implements QueryReader {
       store.lastSeq(this.#shard),
       looksOver ? store.jobRow(this.#shard, id) : null,
     ]);
-    const asOf = { seq, at: textOf(at) };
+    const asOf = { seq, at: dateOf(at) };
     if (final !== null) return { asOf, value: final.shape };
     // The log's head is read first, so that what is read after it shows at least as much. A succeeded query
     // stays so.
@@ -165,11 +160,11 @@ export class QueryViews implements QueryReader {
     state,
     limit,
     cursor,
-  }: Omit<JobsQuery, 'name'>): Promise<Dated<Page<QuerySummary>>> {
+  }: Omit<JobsQuery, 'name'>): Promise<Dated<Page<QuerySummary<Date>>>> {
     const { store } = this.#options;
     const { seq, at } = await store.lastSeq(this.#shard);
     let [before] = cursor === undefined ? [] : readCursor('queries', 1, cursor);
-    const items: QuerySummary[] = [];
+    const items: QuerySummary<Date>[] = [];
     // Other jobs lie between them: this many are skipped in one call, then the caller continues.
     for (let looked = 0; looked < LOOK_MAX; looked += LOOK_AT_ONCE) {
       const rows = await store.jobs(this.#shard, {
@@ -183,12 +178,12 @@ export class QueryViews implements QueryReader {
         if (isQuery(row)) items.push(querySummary(row));
       }
       const isLast = rows.length < LOOK_AT_ONCE && before === rows.at(-1)?.no;
-      const asOf = { seq, at: textOf(at) };
+      const asOf = { seq, at: dateOf(at) };
       if (isLast || rows.length === 0) return { asOf, value: { items, cursor: null } };
       if (items.length === limit) break;
     }
     const next = before === undefined ? null : cursorOf('queries', [before]);
-    return { asOf: { seq, at: textOf(at) }, value: { items, cursor: next } };
+    return { asOf: { seq, at: dateOf(at) }, value: { items, cursor: next } };
   }
 
   /** Null when there is no such query. */
@@ -226,9 +221,9 @@ export class QueryViews implements QueryReader {
     return this.#options.clock.monotonicMs() < untilMs ? final : null;
   }
 
-  async #shape(job: JobRow, kept: Kept, now: Instant): Promise<QueryShape> {
+  async #shape(job: JobRow, kept: Kept, now: Instant): Promise<QueryShape<Date>> {
     const { resultTtlMs, waiting } = this.#options;
-    // Nothing of a query that has succeeded is made again, so its results belong to its rows.
+    // Nothing of a query that has succeeded is recomputed, so its results belong to its rows.
     const [tasks, results] = await Promise.all([
       this.#tasks(job, kept.plan),
       job.state === 'succeeded' ? this.#unknownResults(kept) : NO_RESULTS,
@@ -239,9 +234,8 @@ export class QueryViews implements QueryReader {
     for (const [no, { figures: done }] of kept.figures) figures.set(no, done);
     const held = heldTask(plan, tasks);
     const waits = held !== null && waiting !== undefined ? await waiting(job.id, held) : null;
-    const decided = [...kept.groupings].map(([no, { grouping }]) => [no, grouping] as const);
-    const groupings = new Map(decided);
-    const known = { job, plan, tasks, figures, groupings, waiting: waits };
+    const decisions = [...kept.decisions.values()].map(({ decision }) => decision);
+    const known = { job, plan, tasks, figures, decisions, waiting: waits };
     const shape = queryShape({ ...known, resultTtlMs, now });
     if (job.state === 'succeeded') {
       const parts = keptParts(kept);
@@ -264,7 +258,7 @@ export class QueryViews implements QueryReader {
   }
 
   async #tasks(job: JobRow, plan: QueryPlan): Promise<readonly TaskRow[]> {
-    const count = taskCount(plan) + groupingTasks(plan).length;
+    const count = taskCount(plan) + decisionTasks(plan).length;
     const refs = Array.from({ length: count }, (_, no) => ({
       jobNo: job.no,
       taskNo: taskNo(no),
@@ -273,11 +267,11 @@ export class QueryViews implements QueryReader {
     return refs.flatMap((ref) => rows.get(refKey(ref.jobNo, ref.taskNo)) ?? []);
   }
 
-  #unknownResults({ no, plan, figures, groupings }: Kept): Promise<ReadonlyMap<string, string>> {
+  #unknownResults({ no, plan, figures, decisions }: Kept): Promise<ReadonlyMap<string, string>> {
     const tasks = Array.from({ length: taskCount(plan) }, (_, at) => taskNo(at));
     const fragments = tasks.filter((at) => at > 0 && !figures.has(at));
-    const decisions = groupingTasks(plan).filter(({ stage }) => !groupings.has(stage));
-    const unknown = [...fragments, ...decisions.map(({ no: at }) => taskNo(at))];
+    const undecided = decisionTasks(plan).filter(({ no: at }) => !decisions.has(at));
+    const unknown = [...fragments, ...undecided.map(({ no: at }) => taskNo(at))];
     return this.#results(
       no,
       unknown.map((at) => ({ taskNo: at })),
@@ -291,18 +285,17 @@ export class QueryViews implements QueryReader {
     tasks: readonly TaskRow[],
     atHand: ReadonlyMap<string, string>,
   ): Promise<void> {
-    const stageOf = new Map(groupingTasks(kept.plan).map(({ no, stage }) => [no, stage]));
+    const deciding = new Map(decisionTasks(kept.plan).map((task) => [task.no, task]));
     const isNew = (task: TaskRow): boolean => {
       if (task.taskNo === 0 || task.state !== 'succeeded') return false;
-      const stage = stageOf.get(task.taskNo);
-      if (stage !== undefined) return kept.groupings.get(stage)?.of !== nameOf(task);
-      return kept.figures.get(task.taskNo)?.of !== nameOf(task);
+      const known = deciding.has(task.taskNo) ? kept.decisions : kept.figures;
+      return known.get(task.taskNo)?.of !== nameOf(task);
     };
-    // What is made again has no figures until it is done.
+    // A recomputed task has no metrics until it has ended.
     for (const task of tasks) {
       if (task.state === 'succeeded') continue;
       kept.figures.delete(task.taskNo);
-      kept.groupings.delete(stageOf.get(task.taskNo) ?? -1);
+      kept.decisions.delete(task.taskNo);
     }
     const fresh = tasks.filter(isNew);
     if (fresh.length === 0) return;
@@ -313,10 +306,10 @@ export class QueryViews implements QueryReader {
       const ref = refKey(job.no, task.taskNo);
       const result = atHand.get(ref) ?? read.get(ref);
       if (result === undefined) continue;
-      const stage = stageOf.get(task.taskNo);
-      if (stage !== undefined) {
-        const grouping = stageGrouping(JSON.parse(result) as PartitionGroups);
-        kept.groupings.set(stage, { of: nameOf(task), grouping });
+      const decides = deciding.get(task.taskNo);
+      if (decides !== undefined) {
+        const decision = readDecision(decides, result);
+        kept.decisions.set(task.taskNo, { of: nameOf(task), decision });
         continue;
       }
       const parsed = JSON.parse(result) as FragmentResult;
@@ -367,7 +360,7 @@ export class QueryViews implements QueryReader {
     this.#submitted.delete(id);
     return measured === null
       ? null
-      : { no, ...measured, figures: new Map(), groupings: new Map(), final: null };
+      : { no, ...measured, figures: new Map(), decisions: new Map(), final: null };
   }
 
   #submittedPlan(id: JobId): MeasuredPlan | null {

@@ -5,12 +5,12 @@ import type { EventShape } from '../../scheduler/contract/index.ts';
  * follows from its number.
  */
 export class RecentEvents {
-  readonly #slots: EventShape[] = [];
+  readonly #slots: EventShape<Date>[] = [];
   readonly #max: number;
   #head: number;
   #size = 0;
 
-  /** Starts behind event `head`, with nothing in it. */
+  /** Starts empty, after event `head`. */
   constructor(max: number, head: number) {
     this.#max = max;
     this.#head = head;
@@ -22,7 +22,7 @@ export class RecentEvents {
   }
 
   /** Takes the event after `head`. */
-  push(event: EventShape): void {
+  push(event: EventShape<Date>): void {
     this.#head = event.seq;
     this.#slots[event.seq % this.#max] = event;
     this.#size = Math.min(this.#size + 1, this.#max);
@@ -34,9 +34,9 @@ export class RecentEvents {
   }
 
   /** Up to `count` events after `after`, or null if some of them are no longer here. */
-  after(after: number, count: number = Infinity): EventShape[] | null {
+  after(after: number, count: number = Infinity): EventShape<Date>[] | null {
     if (!this.reaches(after)) return null;
-    const found: EventShape[] = [];
+    const found: EventShape<Date>[] = [];
     for (let seq = after + 1; seq <= this.#head && found.length < count; seq += 1) {
       const event = this.#slots[seq % this.#max];
       if (event !== undefined) found.push(event);

@@ -1,4 +1,4 @@
-/** Rows become what people see. Times become text, numbers of jobs and tasks become their ids. */
+/** Rows become what people see. Numbers of jobs and tasks become their ids. */
 import {
   decodeJobOptions,
   dependencyNumbers,
@@ -26,6 +26,7 @@ import type {
   ReadResult,
   ScheduleShape,
   TaskShape,
+  WorkerFigures,
 } from '../../scheduler/contract/index.ts';
 import type {
   EventView,
@@ -36,8 +37,8 @@ import type {
 } from '../../scheduler/store/index.ts';
 import { jobResult } from './job-result.ts';
 
-export const textOf = (at: Instant): string => new Date(at).toISOString();
-export const textOrNull = (at: Instant | null): string | null => (at === null ? null : textOf(at));
+export const dateOf = (at: Instant): Date => new Date(at);
+export const dateOrNull = (at: Instant | null): Date | null => (at === null ? null : dateOf(at));
 
 /** Text that the leader wrote; a store gives it back as it was. */
 const jsonOf = (text: string | null): Json => (text === null ? null : (JSON.parse(text) as Json));
@@ -47,7 +48,7 @@ function traceOf({ options }: JobRow): string | null {
   return trace === null ? null : traceIdOf(trace);
 }
 
-export function jobSummary(row: JobRow): JobSummary {
+export function jobSummary(row: JobRow): JobSummary<Date> {
   const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
   return {
     id,
@@ -59,15 +60,15 @@ export function jobSummary(row: JobRow): JobSummary {
     taskCount,
     idempotencyKey,
     labels: labelsOf(row.labels),
-    runAt: textOrNull(row.runAt),
+    runAt: dateOrNull(row.runAt),
     trace: traceOf(row),
     keep: decodeJobOptions(row.options).keep,
     scheduleId,
-    scheduledAt: textOrNull(scheduledTime(row)),
+    scheduledAt: dateOrNull(scheduledTime(row)),
     error,
-    createdAt: textOf(row.createdAt),
-    startedAt: textOrNull(row.startedAt),
-    finishedAt: textOrNull(row.finishedAt),
+    createdAt: dateOf(row.createdAt),
+    startedAt: dateOrNull(row.startedAt),
+    finishedAt: dateOrNull(row.finishedAt),
   };
 }
 
@@ -90,7 +91,7 @@ export function jobShape(
   return {
     ...jobSummary(view.job),
     ...jobResult(view, resultCharsMax),
-    tasks: view.tasks.map(({ spec, task, result }): TaskShape<ReadResult> => ({
+    tasks: view.tasks.map(({ spec, task, result }): TaskShape<ReadResult, Date> => ({
       id: spec.id,
       state: task.state,
       run: task.run,
@@ -103,9 +104,9 @@ export function jobShape(
       ...shown(result),
       error: task.error,
       waiting: waiting.get(spec.id) ?? null,
-      queuedAt: textOrNull(task.queuedAt),
-      startedAt: textOrNull(task.startedAt),
-      finishedAt: textOrNull(task.finishedAt),
+      queuedAt: dateOrNull(task.queuedAt),
+      startedAt: dateOrNull(task.startedAt),
+      finishedAt: dateOrNull(task.finishedAt),
     })),
     history: view.history.flatMap((row) => idsOf(row.taskNo).map((id) => pastRun(id, row))),
   };
@@ -113,7 +114,7 @@ export function jobShape(
 
 function resultsUpTo(
   charsMax: number,
-): (text: string | null) => Pick<TaskShape<ReadResult>, 'result' | 'isResultOmitted'> {
+): (text: string | null) => Pick<TaskShape<ReadResult, Date>, 'result' | 'isResultOmitted'> {
   let chars = 0;
   return (text) => {
     const more = text?.length ?? 0;
@@ -123,7 +124,7 @@ function resultsUpTo(
   };
 }
 
-function pastRun(id: TaskId, row: TaskRow): PastRun {
+function pastRun(id: TaskId, row: TaskRow): PastRun<Date> {
   return {
     id,
     run: row.run,
@@ -131,12 +132,12 @@ function pastRun(id: TaskId, row: TaskRow): PastRun {
     attempt: row.attempt,
     node: row.nodeId,
     error: row.error,
-    startedAt: textOrNull(row.startedAt),
-    finishedAt: textOrNull(row.finishedAt),
+    startedAt: dateOrNull(row.startedAt),
+    finishedAt: dateOrNull(row.finishedAt),
   };
 }
 
-export function deadTask({ jobId, taskId, executor, task }: StoredDeadTask): DeadTask {
+export function deadTask({ jobId, taskId, executor, task }: StoredDeadTask): DeadTask<Date> {
   return {
     job: jobId,
     task: taskId,
@@ -144,11 +145,11 @@ export function deadTask({ jobId, taskId, executor, task }: StoredDeadTask): Dea
     attempt: task.attempt,
     node: task.nodeId,
     error: task.error,
-    finishedAt: textOrNull(task.finishedAt),
+    finishedAt: dateOrNull(task.finishedAt),
   };
 }
 
-export function nodeShape(node: NodeView): NodeShape {
+export function nodeShape(node: NodeView, figures: WorkerFigures | null = null): NodeShape<Date> {
   const { id, status, draining, slots, running, executors, address, version } = node;
   return {
     id,
@@ -160,28 +161,35 @@ export function nodeShape(node: NodeView): NodeShape {
     capabilities: JSON.parse(node.capabilities) as Record<string, Json>,
     address,
     version,
-    quarantinedUntil: textOrNull(node.quarantinedUntil),
-    registeredAt: textOf(node.registeredAt),
-    seenAt: textOf(node.seenAt),
+    quarantinedUntil: dateOrNull(node.quarantinedUntil),
+    registeredAt: dateOf(node.registeredAt),
+    seenAt: dateOf(node.seenAt),
+    figures,
   };
 }
 
-export function scheduleShape({ id, spec, paused, nextAt, ...row }: ScheduleRow): ScheduleShape {
+export function scheduleShape({
+  id,
+  spec,
+  paused,
+  nextAt,
+  ...row
+}: ScheduleRow): ScheduleShape<Date> {
   return {
     id,
     spec: jsonOf(spec),
     paused,
-    nextAt: textOrNull(nextAt),
-    lastAt: textOrNull(row.lastAt),
+    nextAt: dateOrNull(nextAt),
+    lastAt: dateOrNull(row.lastAt),
     lastJob: row.lastJobId,
   };
 }
 
-export function eventShape(event: EventView): EventShape {
+export function eventShape(event: EventView): EventShape<Date> {
   const { seq, kind, run, attempt, fence } = event;
   return {
     seq,
-    at: textOf(event.at),
+    at: dateOf(event.at),
     kind,
     job: event.jobId,
     task: event.taskId,

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, test } from 'vitest';
-import { JsonText, parsedJob } from '../../scheduler/contract/index.ts';
+import { JsonText } from '../../scheduler/contract/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, NodeId, ScheduleId, TaskId } from '../../scheduler/core/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
@@ -51,7 +51,7 @@ async function runAll(worker: ScriptedWorker): Promise<void> {
 }
 
 describe('a job', () => {
-  test('shows names for numbers, text for times, and results as they are', async () => {
+  test('shows names instead of numbers, dates, and unchanged results', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     await submit('j', {
       priority: 1,
@@ -68,8 +68,8 @@ describe('a job', () => {
       priority: 1,
       idempotencyKey: 'k',
       taskCount: 3,
-      createdAt: '2001-09-09T01:46:40.000Z',
-      finishedAt: '2001-09-09T01:46:40.000Z',
+      createdAt: new Date(1_000_000_000_000),
+      finishedAt: new Date(1_000_000_000_000),
       history: [],
     });
     expect(value?.tasks[1]).toEqual({
@@ -85,9 +85,9 @@ describe('a job', () => {
       result: new JsonText('{"of":"b"}'),
       error: null,
       waiting: null,
-      queuedAt: '2001-09-09T01:46:40.000Z',
-      startedAt: expect.any(String) as string,
-      finishedAt: '2001-09-09T01:46:40.000Z',
+      queuedAt: new Date(1_000_000_000_000),
+      startedAt: expect.any(Date) as Date,
+      finishedAt: new Date(1_000_000_000_000),
     });
     expect(asOf).toEqual(await reader.head());
   });
@@ -96,7 +96,7 @@ describe('a job', () => {
     expect((await reader.job(jobId('ghost'))).value).toBeNull();
   });
 
-  test('says why its tasks wait where somebody knows, but not of more than a hundred', async () => {
+  test('says why up to a hundred of its tasks wait, where that is known', async () => {
     const tasks = Array.from({ length: 150 }, (_, at) => task(`t-${at}`));
     await submit('j', { tasks });
     const asked: (readonly TaskId[])[] = [];
@@ -114,7 +114,7 @@ describe('a job', () => {
     expect((await reader.job(jobId('j'))).value?.tasks[0]?.waiting).toBeNull();
   });
 
-  test('of which nothing waits is shown without asking why', async () => {
+  test('without waiting tasks is shown without asking why', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     await submit('j');
     await runAll(worker);
@@ -122,7 +122,7 @@ describe('a job', () => {
     expect((await readerWith({ explain }).job(jobId('j'))).value?.state).toBe('succeeded');
   });
 
-  test('shows its own result, and says when there is no room for it', async () => {
+  test('shows its own result, or says that it is too large', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     await submit('j');
     expect((await reader.job(jobId('j'))).value?.result).toBeNull();
@@ -132,14 +132,17 @@ describe('a job', () => {
     expect(narrow).toMatchObject({ result: null, isResultOmitted: true });
   });
 
-  test('leaves out results for which there is no room, and says so', async () => {
+  test('leaves out results that are too large, and says so', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     await submit('j', { tasks: ['a', 'b', 'much-too-long', 'd', 'e'].map((id) => task(id)) });
     await runAll(worker);
     // Each is {"of":"x"}, ten characters; three of them have room.
     const { value } = await readerWith({ resultCharsMax: 39 }).job(jobId('j'));
-    const tasks = value === null ? [] : parsedJob(value).tasks;
-    expect(tasks.map(({ result, isResultOmitted }) => [result, isResultOmitted])).toEqual([
+    const shown = value?.tasks.map(({ result, isResultOmitted }) => [
+      result instanceof JsonText ? result.toJSON() : result,
+      isResultOmitted,
+    ]);
+    expect(shown).toEqual([
       [{ of: 'a' }, undefined],
       [{ of: 'b' }, undefined],
       [null, true],
@@ -150,7 +153,7 @@ describe('a job', () => {
     expect(all.some((each) => 'isResultOmitted' in each)).toBe(false);
   });
 
-  test('is shown without reasons when the leader term ends, and a fault is not hidden', async () => {
+  test('is shown without reasons when the leader term ends, and other errors are not hidden', async () => {
     await submit('j');
     const over = readerWith({
       explain: () => Promise.reject(new MillraceError({ code: 'not_leader', what: 'no more' })),
@@ -160,7 +163,7 @@ describe('a job', () => {
     await expect(broken.job(jobId('j'))).rejects.toThrow('a bug');
   });
 
-  test('keeps what became of its earlier runs', async () => {
+  test('keeps the history of its earlier runs', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     await submit('j', { tasks: [task('bad', { retry: { maxAttempts: 1 } })] });
     await runAll(worker);
@@ -226,7 +229,7 @@ describe('a list', () => {
     ]);
   });
 
-  test('of nodes shows when each was heard last, where that is known', async () => {
+  test('of nodes shows the last heartbeat of each, where that is known', async () => {
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     const feed = new EventFeed({ store, clock });
     const seenAt = (node: NodeId) => led.leader.workers.seenAt(node);
@@ -234,7 +237,7 @@ describe('a list', () => {
     await clock.advance(5_000);
     await worker.beat();
     const [after] = (await new StoreReader({ store, feed, seenAt }).nodes()).value;
-    const passedMs = Date.parse(after?.seenAt ?? '') - Date.parse(before?.seenAt ?? '');
+    const passedMs = Number(after?.seenAt) - Number(before?.seenAt);
     expect(passedMs).toBeGreaterThanOrEqual(5_000);
   });
 
@@ -246,7 +249,7 @@ describe('a list', () => {
     expect(value).toMatchObject([
       { id, paused: false, lastAt: null, lastJob: null, spec: { timing: { everyMs: 60_000 } } },
     ]);
-    expect(Date.parse(value[0]?.nextAt ?? '')).toBeGreaterThan(1_000_000_000_000);
+    expect(value[0]?.nextAt?.getTime()).toBeGreaterThan(1_000_000_000_000);
   });
 });
 
@@ -296,7 +299,7 @@ test('a task shows each of its attempts: where it ran, from when to when, and ho
     { attempt: 2, outcome: 'returned', error: null },
   ]);
   await report({ kind: 'completed', result: null });
-  const at = (ms: number): string => new Date(1_000_000_000_000 + ms).toISOString();
+  const at = (ms: number): Date => new Date(1_000_000_000_000 + ms);
   const one = { run: 1, node: 'w', speculative: false };
   expect(await attempts()).toEqual([
     {

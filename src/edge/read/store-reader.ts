@@ -1,4 +1,5 @@
-/** Reading straight from the store: what a node with a database answers with. */
+/** Reads from the store: how a node with a database answers. */
+import { defined } from '../../kit/index.ts';
 import {
   TRACE_STEP,
   isMillraceError,
@@ -17,6 +18,7 @@ import type {
 import { cursorOf, readCursor } from '../../scheduler/contract/index.ts';
 import type {
   AsOf,
+  CountedJobs,
   Dated,
   DeadTask,
   EventPage,
@@ -32,10 +34,12 @@ import type {
   Reader,
   ScheduleShape,
   TaskDetail,
+  WorkerFigures,
 } from '../../scheduler/contract/index.ts';
 import type { JobView, Store } from '../../scheduler/store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';
+import { JobCounter } from './job-counter.ts';
 import {
   deadTask,
   jobShape,
@@ -43,7 +47,7 @@ import {
   logShape,
   nodeShape,
   scheduleShape,
-  textOf,
+  dateOf,
 } from './row-shapes.ts';
 import { attemptsOf } from './task-attempts.ts';
 import { taskDetail } from './task-detail.ts';
@@ -57,6 +61,8 @@ export interface StoreReaderOptions {
   readonly explain?: (job: JobId, tasks: readonly TaskId[]) => Promise<ReadonlyMap<TaskId, string>>;
   /** When a node was heard last, where this node leads: a heartbeat writes no row. */
   readonly seenAt?: (node: NodeId) => Instant | null;
+  /** What a node has measured of itself, where this node leads. */
+  readonly figures?: (node: NodeId) => WorkerFigures | null;
   /** What the leader knows of the lease of a task, where this node leads. */
   readonly lease?: (job: JobId, task: TaskId) => KnownLease | null;
   /** Why there is no such job, where that is known. */
@@ -70,6 +76,9 @@ const EXPLAINED_MAX = 100;
 /** A job is answered in one piece: what is far larger would not get through, or fill the memory. */
 const RESULT_CHARS_MAX: number = 64 * 1024 * 1024;
 
+/** More would take PostgreSQL many seconds on a busy machine. */
+const COUNTED_MAX = 1_000_000;
+
 const WAITING: ReadonlySet<TaskState> = new Set(['blocked', 'ready', 'delayed']);
 
 export class StoreReader implements Reader {
@@ -78,9 +87,11 @@ export class StoreReader implements Reader {
   readonly #feed: EventFeed;
   readonly #explain: StoreReaderOptions['explain'];
   readonly #seenAt: StoreReaderOptions['seenAt'];
+  readonly #figures: StoreReaderOptions['figures'];
   readonly #lease: StoreReaderOptions['lease'];
   readonly #whyMissing: StoreReaderOptions['whyMissing'];
   readonly #resultCharsMax: number;
+  readonly #counter: JobCounter;
 
   constructor({ store, shard = 0, feed, explain, seenAt, ...rest }: StoreReaderOptions) {
     this.#store = store;
@@ -88,9 +99,15 @@ export class StoreReader implements Reader {
     this.#feed = feed;
     this.#explain = explain;
     this.#seenAt = seenAt;
+    this.#figures = rest.figures;
     this.#lease = rest.lease;
     this.#whyMissing = rest.whyMissing;
     this.#resultCharsMax = rest.resultCharsMax ?? RESULT_CHARS_MAX;
+    this.#counter = new JobCounter({
+      newest: COUNTED_MAX,
+      count: (newest) => this.#dated(() => store.countJobs(shard, newest)),
+      nowMs: () => performance.now(),
+    });
   }
 
   /** Null also if the leader's term has expired: it may be gone, and clients should wait. */
@@ -102,13 +119,11 @@ export class StoreReader implements Reader {
     return { nodeId, url, grpc, epoch };
   }
 
-  jobs({ state, name, labels, limit, cursor }: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+  jobs({ state, name, labels, limit, cursor }: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
     return this.#dated(async () => {
       const [before] = cursor === undefined ? [] : readCursor('jobs', 1, cursor);
       const rows = await this.#store.jobs(this.#shard, {
-        ...(state === undefined ? {} : { state }),
-        ...(name === undefined ? {} : { name }),
-        ...(labels === undefined ? {} : { labels }),
+        ...defined({ state, name, labels }),
         ...(before === undefined ? {} : { before: jobNo(before) }),
         limit: limit + 1,
       });
@@ -120,6 +135,11 @@ export class StoreReader implements Reader {
     });
   }
 
+  async jobCounts(): Promise<Dated<CountedJobs>> {
+    const { seq } = await this.head();
+    return this.#counter.read(seq);
+  }
+
   job(id: JobId): Promise<Dated<ReadJob | null>> {
     return this.#dated(async () => {
       const view = await this.#store.job(this.#shard, id);
@@ -129,7 +149,7 @@ export class StoreReader implements Reader {
     });
   }
 
-  task(id: JobId, taskId: TaskId): Promise<Dated<TaskDetail<ReadResult> | null>> {
+  task(id: JobId, taskId: TaskId): Promise<Dated<TaskDetail<ReadResult, Date> | null>> {
     return this.#dated(async () => {
       const view = await this.#store.job(this.#shard, id);
       if (view === null) return this.#missing(id);
@@ -169,7 +189,7 @@ export class StoreReader implements Reader {
     throw new MillraceError({ code: 'not_found', what, why, todo: 'Submit it again.' });
   }
 
-  deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
+  deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask<Date>>>> {
     const { limit, cursor } = query;
     return this.#dated(async () => {
       const [job, task] = cursor === undefined ? [] : readCursor('dead', 2, cursor);
@@ -184,22 +204,29 @@ export class StoreReader implements Reader {
     });
   }
 
-  nodes(): Promise<Dated<readonly NodeShape[]>> {
+  nodes(): Promise<Dated<readonly NodeShape<Date>[]>> {
     return this.#dated(async () => {
       const nodes = await this.#store.nodes(this.#shard);
       return nodes.map((node) =>
-        nodeShape({ ...node, seenAt: this.#seenAt?.(node.id) ?? node.seenAt }),
+        nodeShape(
+          { ...node, seenAt: this.#seenAt?.(node.id) ?? node.seenAt },
+          this.#figures?.(node.id) ?? null,
+        ),
       );
     });
   }
 
-  schedules(): Promise<Dated<readonly ScheduleShape[]>> {
+  schedules(): Promise<Dated<readonly ScheduleShape<Date>[]>> {
     return this.#dated(async () => (await this.#store.schedules(this.#shard)).map(scheduleShape));
   }
 
-  async head(): Promise<AsOf> {
+  async unfolded(): Promise<number | null> {
+    return (await this.#store.unfolded?.(this.#shard)) ?? null;
+  }
+
+  async head(): Promise<AsOf<Date>> {
     const { seq, at, term } = await this.#store.lastSeq(this.#shard);
-    return { seq, at: textOf(at), ...(term === null ? {} : { history: term }) };
+    return { seq, at: dateOf(at), ...(term === null ? {} : { history: term }) };
   }
 
   follow(query: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {

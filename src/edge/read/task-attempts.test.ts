@@ -46,7 +46,7 @@ const RACE = [
   ['duplicated', 'w2', 2],
 ] as const;
 
-test('of two attempts at the same time both are shown, whichever has succeeded', async () => {
+test('of two concurrent attempts both are shown, whichever has succeeded', async () => {
   const second = logOf(...RACE, ['discarded', 'w1', 1], ['completed', 'w2', 2]);
   expect(await shownOf(second, rowOf({ fence: 2, nodeId: 'w2' }))).toEqual([
     ['w1', 'discarded', false],
@@ -59,7 +59,7 @@ test('of two attempts at the same time both are shown, whichever has succeeded',
   ]);
 });
 
-test('while they run, both do', async () => {
+test('both are shown as running while they run', async () => {
   expect(await shownOf(logOf(...RACE), rowOf({ state: 'running', finishedAt: null }))).toEqual([
     ['w1', null, false],
     ['w2', null, true],

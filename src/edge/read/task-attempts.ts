@@ -6,7 +6,7 @@ import { FRAGMENT_EXECUTOR, isMillraceError } from '../../scheduler/core/index.t
 import type { EventView, JobId, LogKind, TaskError, TaskRow } from '../../scheduler/core/index.ts';
 import type { AttemptOutcome, AttemptShape } from '../../scheduler/contract/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
-import { textOf, textOrNull } from './row-shapes.ts';
+import { dateOf, dateOrNull } from './row-shapes.ts';
 
 /** How many events of a large job are looked through. */
 const EVENTS_MAX = 100_000;
@@ -33,12 +33,12 @@ export async function attemptsOf(
   job: JobId,
   task: TaskRow,
   executor: string,
-): Promise<readonly AttemptShape[]> {
+): Promise<readonly AttemptShape<Date>[]> {
   if (task.fence === 0) return [];
   const last = lastAttempt(task);
   // Most tasks have one attempt, and the row tells all of it. Of a second attempt at a fragment only the log knows.
   if (task.fence === 1 && last !== null && executor !== FRAGMENT_EXECUTOR) return [last];
-  const byFence = new Map<number, AttemptShape>();
+  const byFence = new Map<number, AttemptShape<Date>>();
   for await (const event of eventsOf(store, shard, job))
     if (event.taskNo === task.taskNo) take(byFence, event);
   if (last !== null) {
@@ -72,18 +72,18 @@ function asPruned(error: unknown): readonly EventView[] {
 }
 
 /** A new leader does not know of second attempts, so nobody has said how they ended. */
-function forgetLeft(byFence: Map<number, AttemptShape>): void {
+function forgetLeft(byFence: Map<number, AttemptShape<Date>>): void {
   for (const [fence, each] of byFence) {
     if (each.speculative && each.finished === null)
       byFence.set(fence, { ...each, outcome: 'discarded' });
   }
 }
 
-function take(byFence: Map<number, AttemptShape>, event: EventView): void {
+function take(byFence: Map<number, AttemptShape<Date>>, event: EventView): void {
   const { kind, fence, run, attempt, nodeId, at } = event;
   if (fence === null || fence === 0 || run === null || attempt === null) return;
   if (kind === 'assigned' || kind === 'duplicated') {
-    const began = { run, attempt, fence, node: nodeId, started: textOf(at), finished: null };
+    const began = { run, attempt, fence, node: nodeId, started: dateOf(at), finished: null };
     const speculative = kind === 'duplicated';
     byFence.set(fence, { ...began, outcome: null, error: null, speculative });
     return;
@@ -91,9 +91,9 @@ function take(byFence: Map<number, AttemptShape>, event: EventView): void {
   const known = byFence.get(fence);
   if (known === undefined || known.finished !== null) return;
   const outcome = OUTCOMES.get(kind);
-  if (kind === 'started') byFence.set(fence, { ...known, started: textOf(at) });
+  if (kind === 'started') byFence.set(fence, { ...known, started: dateOf(at) });
   else if (outcome !== undefined)
-    byFence.set(fence, { ...known, finished: textOf(at), outcome, error: errorIn(event, outcome) });
+    byFence.set(fence, { ...known, finished: dateOf(at), outcome, error: errorIn(event, outcome) });
 }
 
 function errorIn({ detail }: EventView, outcome: AttemptOutcome): TaskError | null {
@@ -104,14 +104,14 @@ function errorIn({ detail }: EventView, outcome: AttemptOutcome): TaskError | nu
 }
 
 /** Null if the row tells of no attempt that runs, or that has ended the task. */
-function lastAttempt(row: TaskRow): AttemptShape | null {
+function lastAttempt(row: TaskRow): AttemptShape<Date> | null {
   const { run, attempt, fence, nodeId: node, state, error } = row;
   const isKnown = state === 'running' || state === 'succeeded' || state === 'failed';
   if (!isKnown || node === null || row.startedAt === null) return null;
   return {
     ...{ run, attempt, fence, node },
-    started: textOrNull(row.startedAt),
-    finished: textOrNull(row.finishedAt),
+    started: dateOrNull(row.startedAt),
+    finished: dateOrNull(row.finishedAt),
     outcome: state === 'running' ? null : state,
     error: state === 'failed' ? error : null,
     speculative: false,

@@ -16,7 +16,7 @@ import type {
   TaskShape,
 } from '../../scheduler/contract/index.ts';
 import type { JobView, TaskView } from '../../scheduler/store/index.ts';
-import { textOf } from './row-shapes.ts';
+import { dateOf } from './row-shapes.ts';
 
 /** What only the leader's memory has. */
 export interface KnownLease {
@@ -30,15 +30,15 @@ export interface TaskParts {
   readonly found: TaskView;
   readonly steps: readonly StepRow[];
   readonly known: KnownLease | null;
-  readonly attempts: readonly AttemptShape[];
+  readonly attempts: readonly AttemptShape<Date>[];
   /** Of an input with results in it. */
   readonly charsMax: number;
 }
 
 export function taskDetail(
-  shown: TaskShape<ReadResult>,
+  shown: TaskShape<ReadResult, Date>,
   { view, found: { spec, task }, steps, known, attempts, charsMax }: TaskParts,
-): TaskDetail<ReadResult> {
+): TaskDetail<ReadResult, Date> {
   const ids = new Map(view.tasks.map((each) => [each.spec.taskNo as number, each.spec.id]));
   return {
     ...shown,
@@ -82,7 +82,7 @@ function placementOf(options: string | null): Json {
 }
 
 /** The memory may be ahead of the row, or behind it: they are put together only if they mean the same lease. */
-function leaseOf(task: TaskRow, known: KnownLease | null): LeaseShape | null {
+function leaseOf(task: TaskRow, known: KnownLease | null): LeaseShape<Date> | null {
   const { state, nodeId: node, attempt, fence } = task;
   if (state !== 'running' || node === null) return null;
   const own = known?.fence === fence ? known : null;
@@ -90,7 +90,7 @@ function leaseOf(task: TaskRow, known: KnownLease | null): LeaseShape | null {
     node,
     attempt,
     fence,
-    since: own === null ? null : textOf(own.since),
-    expiresAt: own === null ? null : textOf(own.expiresAt),
+    since: own === null ? null : dateOf(own.since),
+    expiresAt: own === null ? null : dateOf(own.expiresAt),
   };
 }

@@ -50,7 +50,7 @@ async function refusal(act: () => unknown): Promise<MillraceError> {
 const allow = (access: Access, token: string, needed: Role) =>
   access.allow({ authorization: bearer(token) }, needed);
 
-describe('a role may do this and no more', () => {
+describe('a role allows exactly these operations', () => {
   test.each<[Role, readonly Role[]]>([
     ['admin', ['admin', 'submit', 'read', 'worker']],
     ['submit', ['submit', 'read']],
@@ -75,7 +75,7 @@ describe('a role may do this and no more', () => {
   });
 });
 
-describe('who shows no right token is unauthenticated', () => {
+describe('a caller without a valid token is unauthenticated', () => {
   test.each([
     [undefined, 'none was sent'],
     ['', 'none was sent'],
@@ -92,13 +92,13 @@ describe('who shows no right token is unauthenticated', () => {
     expect(error.message).not.toContain('0123456789');
   });
 
-  test('the scheme is written in any case', async () => {
+  test('the authorization scheme is case-insensitive', async () => {
     const authorization = `bearer  ${tokenOf('read')}`;
     expect(await open(LINES).allow({ authorization }, 'read')).toMatchObject({ role: 'read' });
   });
 });
 
-test('every known token is compared, whichever of them is shown', async () => {
+test('every known token is compared, whichever is presented', async () => {
   const access = open(LINES);
   const comparisons = async (token: string): Promise<number> => {
     vi.mocked(crypto.timingSafeEqual).mockClear();
@@ -114,7 +114,7 @@ test('every known token is compared, whichever of them is shown', async () => {
 });
 
 describe('the file is read again when it has changed', () => {
-  test('a second after the last look, not earlier', async () => {
+  test('a second after the last check, not earlier', async () => {
     const access = open(LINES);
     write('read another-0123456789abcdef');
     await clock.advance(999);
@@ -165,7 +165,7 @@ test('a file that is not there stops the start', async () => {
   expect((await refusal(access)).code).toBe('bad_setting');
 });
 
-test('a single token lets whoever shows it do everything, and nobody else anything', async () => {
+test('a single token allows everything, and nothing is allowed without it', async () => {
   const access = accessWith('a-token-of-one-program');
   expect(access.scope).toBe('own user');
   const shown = { authorization: bearer('a-token-of-one-program') };

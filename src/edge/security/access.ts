@@ -1,4 +1,4 @@
-/** Who may do what. Every request of HTTP and gRPC passes here before anything else looks at it. */
+/** Authorisation: every HTTP and gRPC request is checked here first. */
 import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { grants, type Needed, type Role } from './roles.ts';

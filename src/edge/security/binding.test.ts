@@ -51,7 +51,7 @@ describe('an address to listen on', () => {
     expect(() => checkBinding(plain)).toThrow(expect.objectContaining({ code: 'bad_setting' }));
   });
 
-  test('is free for those who say --insecure', () => {
+  test('is unrestricted with --insecure', () => {
     expect(checkBinding({ ...plain, insecure: true })).toBe('insecure');
     expect(() => checkBinding(plain)).toThrow('--insecure');
   });
@@ -90,7 +90,7 @@ describe('a page in a browser of this machine', () => {
     expect(() => check({ host: '127.0.0.1:7070', ...headers }, 'GET')).not.toThrow();
   });
 
-  test('of a server for others is served by any name, and no other page is', () => {
+  test('of a server for other machines may use any name; cross-origin pages are refused', () => {
     const on = (headers: object) => checkPage(headers, { method: 'POST', isLocal: false });
     expect(() => on({ host: 'mill.example', origin: 'https://mill.example' })).not.toThrow();
     expect(() => on({ host: 'mill.example', origin: 'https://evil.example' })).toThrow('Origin');

@@ -1,4 +1,4 @@
-/** Where a server may listen: on this machine for nothing, elsewhere with TLS and tokens. */
+/** Where a server may listen: on loopback without conditions, elsewhere with TLS and tokens. */
 import { BlockList, isIP } from 'node:net';
 import { MillraceError } from '../../scheduler/core/index.ts';
 
@@ -22,7 +22,7 @@ export function isLoopback(host: string): boolean {
   return family !== 0 && loopback.check(plain, family === 6 ? 'ipv6' : 'ipv4');
 }
 
-/** Throws `bad_setting` rather than listen where strangers could come in; says how it is safe if it is. */
+/** Throws `bad_setting` rather than listen on an unprotected address; otherwise returns what protects it. */
 export function checkBinding(binding: Binding): 'loopback' | 'secured' | 'insecure' {
   const { host, tokenFile, tls, insecure } = binding;
   if (isLoopback(host)) return 'loopback';

@@ -20,7 +20,7 @@ function read(text: string, needed: Role = 'submit', token?: string): string | u
   return readToken({ token, tokenFile }, needed);
 }
 
-test('the token itself wins over a file, and neither is none', () => {
+test('a token takes precedence over a file, and without both there is none', () => {
   expect(read(`${B}\n`, 'read', A)).toBe(A);
   expect(readToken({ token: undefined, tokenFile: undefined }, 'read')).toBeUndefined();
 });
@@ -29,7 +29,7 @@ test('a file may hold the token alone', () => {
   expect(read(`${A}\n`)).toBe(A);
 });
 
-test("of a server's file the first token is taken that may do what is needed, the least one first", () => {
+test("from a server's file the sufficient token with the fewest rights is taken", () => {
   const text = `admin ${A}\nworker ${B}\n`;
   expect(read(text, 'worker')).toBe(B);
   expect(read(text, 'submit')).toBe(A);
@@ -67,7 +67,7 @@ test.each([
   expect(exactToken(undefined, 'worker')).toBeUndefined();
 });
 
-describe('what is shown at an address', () => {
+describe('the token that is presented to an address', () => {
   const shown = (address: string, more: Partial<Parameters<typeof shownToken>[0]> = {}) =>
     shownToken({ token: 'given', isEncrypted: false, insecure: false, ...more })(address);
 
@@ -78,12 +78,12 @@ describe('what is shown at an address', () => {
     expect(shown('mill.example:7071', { insecure: true })).toBe('given');
   });
 
-  test('is nothing where others could listen', () => {
+  test('is withheld where the connection could be read by others', () => {
     expect(shown('mill.example:7071')).toBeNull();
     expect(shown('10.0.0.1:7071')).toBeNull();
   });
 
-  test('without a token is what a server of the same user has left for it', () => {
+  test('is by default the one that a server of the same user has published', () => {
     const local = makeLocalToken();
     // No port, so that nothing real is in the way.
     local.publish(77_777);
@@ -93,7 +93,7 @@ describe('what is shown at an address', () => {
   });
 });
 
-test('a URL over which a token would travel in the clear is refused', () => {
+test('a URL over which a token would be sent unencrypted is refused', () => {
   const check =
     (url: string, insecure = false) =>
     () =>

@@ -1,4 +1,4 @@
-/** The other side of a token: what a client or a node shows when it calls a server. */
+/** The token that a client or a node presents when it calls a server. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { isLoopback } from './binding.ts';
 import { localToken } from './local-token.ts';
@@ -75,7 +75,7 @@ function localTokens(): (port: number) => string | null {
 
 const LOOK_AGAIN_MS = 1_000;
 
-/** Throws rather than let a token travel in the clear to another machine. */
+/** Throws rather than send a token unencrypted to another machine. */
 export function checkTokenPath(url: URL, insecure: boolean): void {
   if (url.protocol === 'https:' || insecure || isLoopback(url.hostname)) return;
   throw new MillraceError({

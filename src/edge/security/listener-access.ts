@@ -1,4 +1,4 @@
-/** Who may come in where a process listens: one rule for servers and workers. */
+/** Access control of a listening process: one rule for servers and workers. */
 import { accessWith, openAccess, tokenAccess, type Access } from './access.ts';
 import { isLoopback } from './binding.ts';
 import { makeLocalToken } from './local-token.ts';

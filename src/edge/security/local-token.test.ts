@@ -51,7 +51,7 @@ test('the folder stays while another process has its token there', () => {
   expect(existsSync(own())).toBe(false);
 });
 
-test('nobody else can read it, whatever was there before', () => {
+test('its file is private, whatever was there before', () => {
   mkdirSync(own(), { mode: 0o700 });
   writeFileSync(own(`${PORT}.token`), 'from before', { mode: 0o644 });
   makeLocalToken(environment).publish(PORT);
@@ -59,7 +59,7 @@ test('nobody else can read it, whatever was there before', () => {
   expect(mode(own(`${PORT}.token`))).toBe(0o600);
 });
 
-test('a folder that others can enter is not used, to write or to read', () => {
+test('a folder that others can enter is not used', () => {
   makeLocalToken(environment).publish(PORT);
   chmodSync(own(), 0o755);
   expect(localToken(PORT, environment)).toBeNull();
@@ -69,7 +69,7 @@ test('a folder that others can enter is not used, to write or to read', () => {
   other.withdraw();
 });
 
-test('the token of a process that is gone is not shown to whoever took its port, and is swept', () => {
+test('the token of an ended process is not presented to the new owner of its port, and is removed', () => {
   const made = makeLocalToken(environment);
   made.publish(PORT);
   // No process has an id beyond the largest that a kernel gives.

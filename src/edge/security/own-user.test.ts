@@ -45,12 +45,12 @@ test('refuses another user, and says what to do', async () => {
   }
 });
 
-test('lets whoever shows the token of the server in, and binds sessions alike', async () => {
+test('accepts the token of the server, and binds sessions in the same way', async () => {
   const shown = await access(1001).allow({ peer, authorization: bearer(TOKEN) }, 'admin');
   expect(shown).toEqual(await access(1000).allow({ peer }, 'admin'));
 });
 
-test('where the system does not tell who calls, names the file with the token', async () => {
+test('where the user of a connection is unknown, names the file with the token', async () => {
   const error = access(null).allow({ peer }, 'read');
   await expect(error).rejects.toMatchObject({
     code: 'unauthenticated',

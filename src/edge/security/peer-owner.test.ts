@@ -39,12 +39,12 @@ test.each([
   expect(await peerOwners(listed(...lines))(peer())).toBeNull();
 });
 
-test('tells nothing on a system without the lists', async () => {
+test('returns nothing on a system without /proc/net', async () => {
   const read = () => Promise.reject(new Error('ENOENT'));
   expect(await peerOwners(read)(peer())).toBeNull();
 });
 
-test('finds an IPv6 socket, also one that speaks to an IPv4 address', async () => {
+test('finds an IPv6 socket, also one that is connected to an IPv4 address', async () => {
   const mapped = '0000000000000000FFFF00000100007F';
   const six = '00000000000000000000000001000000';
   const read = async (path: string): Promise<string> =>
@@ -59,7 +59,7 @@ test('finds an IPv6 socket, also one that speaks to an IPv4 address', async () =
   expect(await peerOwners(read)({ ...peer(), ...ends })).toBe(1002);
 });
 
-test('looks again when the kernel left the connection out of a list', async () => {
+test('reads the list again when the kernel left the connection out', async () => {
   const lists = [HEAD, `${HEAD}\n${line(THEIRS, OURS, 1000, 12)}`];
   let at = 0;
   const read = async (path: string): Promise<string> =>

@@ -53,13 +53,13 @@ function refusal(files: Partial<TlsFiles>): string {
   throw new Error('nothing was refused');
 }
 
-test('without files a server speaks plain text, and a client trusts whom the machine trusts', () => {
+test('without files a server uses plain text, and a client the system’s authorities', () => {
   expect(loadServerTls(NONE)).toBeUndefined();
   expect(loadClientTls(NONE)).toEqual({ cert: undefined, key: undefined, ca: undefined });
 });
 
 describe('a wrong file stops the start and says which', () => {
-  test('one that is not there, or is a folder', () => {
+  test('a missing file, or a folder', () => {
     const tlsCert = join(folder, 'none.pem');
     expect(refusal({ ...node, tlsCert })).toBe(`--tls-cert ${tlsCert} does not exist.`);
     expect(refusal({ ...node, tlsKey: folder })).toBe(
@@ -67,7 +67,7 @@ describe('a wrong file stops the start and says which', () => {
     );
   });
 
-  test('one that is not PEM', () => {
+  test('a file that is not PEM', () => {
     const junk = file('junk.pem', 'hello');
     const broken = file(
       'broken.pem',
@@ -98,7 +98,7 @@ describe('a wrong file stops the start and says which', () => {
     expect(message).toContain('is encrypted with a passphrase');
   });
 
-  test('a certificate out of its time', async () => {
+  test('an expired certificate, or one that is not valid yet', async () => {
     const old = await makeCertificate(authority, 'old', { from: -3, to: -2 });
     const young = await makeCertificate(authority, 'young', { from: 2, to: 3 });
     expect(refusal(writePair(folder, 'old', old))).toMatch(/old\.pem expired on /);
@@ -109,13 +109,13 @@ describe('a wrong file stops the start and says which', () => {
     );
   });
 
-  test('half of what is needed', () => {
+  test('a certificate without a key', () => {
     expect(refusal({ tlsCert: node.tlsCert })).toBe('--tls-cert is set without --tls-key.');
     expect(refusal({ tlsKey: node.tlsKey })).toBe('--tls-key is set without --tls-cert.');
     expect(refusal({ tlsCa })).toContain('needs --tls-cert and --tls-key');
   });
 
-  test('and no error holds a line of a key', async () => {
+  test('and no error contains a line of a key', async () => {
     const { key } = await makeCertificate(authority, 'leak');
     const broken = file('leak.pem', key.replace('BEGIN PRIVATE', 'BEGIN'));
     const line = key.split('\n')[1] ?? '';

@@ -31,8 +31,8 @@ interface Pem {
 }
 
 /** `undefined` when no certificate is set: the server then speaks plain text. */
-export function loadServerTls(files: TlsFiles, now: Date = new Date()): ServerTls | undefined {
-  const { cert, key, ca } = loadClientTls(files, now);
+export function loadServerTls(files: TlsFiles): ServerTls | undefined {
+  const { cert, key, ca } = loadClientTls(files);
   if (cert === undefined || key === undefined) {
     if (ca === undefined) return undefined;
     throw bad('--tls-ca', 'is set, but a server that checks peers needs --tls-cert and --tls-key');

@@ -1,7 +1,7 @@
 /** Counts durations by size, for each value of at most one label. */
 
 /** Seconds, from a fast commit to a long task. */
-export const DURATION_BOUNDS: readonly number[] = [
+const DURATION_BOUNDS: readonly number[] = [
   0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800,
 ];
 

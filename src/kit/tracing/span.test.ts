@@ -67,7 +67,7 @@ test('a span has the parent, the links, the times and the attributes that it is 
   expect(span?.place.parent).toMatch(/^00-a{32}-[0-9a-f]{16}-01$/);
 });
 
-test('spans of the user nest in ours, and ours in theirs', () => {
+test('spans of the user nest in those of Millrace, and the other way round', () => {
   const exporter = register();
   const user = trace.getTracer('user');
   const attempt = startSpan('attempt', { kind: 'consumer', parent: null });
@@ -117,7 +117,7 @@ test('the decision not to sample travels on', () => {
   expect(exporter.getFinishedSpans()).toEqual([]);
 });
 
-test('exporters that never answer hold nobody up', async () => {
+test('exporters that never answer do not block', async () => {
   trace.setGlobalTracerProvider(
     Object.assign(new BasicTracerProvider(), { forceFlush: () => new Promise<void>(() => {}) }),
   );

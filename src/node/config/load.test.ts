@@ -3,7 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { isMillraceError } from '../../scheduler/core/index.ts';
-import { type Config, type ConfigSources, loadConfig, type SettingName } from './index.ts';
+import { type Config, loadConfig, type SettingName } from './index.ts';
+import type { ConfigSources } from './load.ts';
 
 let folder: string;
 beforeEach(() => {
@@ -51,7 +52,7 @@ describe('flags win over the environment, that over a file, that over defaults',
     expect(of({})).toEqual([3_000, 'default', '']);
   });
 
-  test('an empty variable and a null in a file are no values', () => {
+  test('an empty variable and a null in a file count as unset', () => {
     const configFile = write('node.yaml', 'nodeId:\nslots: 3\n');
     const environment = { MILLRACE_NODE_ID: '', MILLRACE_SLOTS: '', MILLRACE_CONFIG: '' };
     const { node } = load({ configFile, environment });
@@ -68,7 +69,7 @@ describe('the file', () => {
     expect(load({ environment, configFile: one })).toMatchObject({ file: one, node: { port: 1 } });
   });
 
-  test('is found by its name when nobody names one, if it is the only one', () => {
+  test('is found by its default name when none is given, if there is only one', () => {
     expect(load().file).toBeUndefined();
     const json = write('millrace.config.json', '{"port": 8080}');
     expect(load()).toMatchObject({ file: json, node: { port: 8080 } });
@@ -191,7 +192,7 @@ describe('an unknown name is refused with the one that was meant', () => {
     expect(message).toContain("'__proto__'");
   });
 
-  test('but variables of others are left alone, also those that Kubernetes makes of a service', () => {
+  test('but other variables are ignored, also those that Kubernetes sets for a service', () => {
     const environment = {
       PATH: '/bin',
       MILLRACE_SERVICE_HOST: '10.0.0.1',
@@ -241,7 +242,7 @@ test('slots follow slotsPerNode until the node says otherwise', () => {
   expect(load({ environment, flags: { slots: '0' } }).node.slots).toBe(0);
 });
 
-test('what is effective is shown for people and for machines, without secrets', () => {
+test('the effective configuration is shown for people and for machines, without secrets', () => {
   const environment = {
     MILLRACE_DATABASE: 'postgres://app:s3cret@db:5432/main?sslpassword=s3cret',
     MILLRACE_TOKEN: 's3cret-s3cret-s3cret',

@@ -10,7 +10,7 @@ import {
   settingNames,
 } from './index.ts';
 
-test('the defaults are right by the rules of their own kinds, and the core has the core’s', () => {
+test('the defaults are valid, and those of the core are the core’s', () => {
   for (const name of settingNames) {
     const { kind, fallback } = entryOf(name);
     const shown = fallback === undefined ? '' : kind.show(fallback);

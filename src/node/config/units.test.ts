@@ -45,7 +45,7 @@ test.each<[unknown, number | undefined]>([
   expect(parseBytes(raw)).toBe(bytes);
 });
 
-test('what is shown reads back as the same value', () => {
+test('a value that is shown parses to the same value', () => {
   fc.assert(
     fc.property(fc.integer({ min: 0, max: 2 ** 40 }), (value) => {
       expect(parseMs(showMs(value))).toBe(value);

@@ -24,12 +24,17 @@ import type {
 } from '../../scheduler/coordinator/index.ts';
 import { deferred, isProcessGone } from '../../kit/index.ts';
 import type { Clock, Deferred, Say } from '../../kit/index.ts';
-import type { Handshake, Reader, Session } from '../../scheduler/contract/index.ts';
+import type {
+  CommittedEvents,
+  Handshake,
+  Reader,
+  Session,
+} from '../../scheduler/contract/index.ts';
 import type { LeaderInfo, Store } from '../../scheduler/store/index.ts';
 import { EventFeed, StoreReader } from '../../edge/read/index.ts';
 import { LostJobs } from './lost-jobs.ts';
 import type { Addresses, Part } from './role.ts';
-import { TwinWatch } from './twin-watch.ts';
+import { DuplicateIdWatch } from './duplicate-node-id.ts';
 
 export interface CandidateOptions {
   readonly nodeId: string;
@@ -43,7 +48,7 @@ export interface CandidateOptions {
   readonly say: Say;
   readonly planner: QueryPlanner;
   /** After every commit. */
-  readonly onCommitted: () => void;
+  readonly onCommitted: (committed: CommittedEvents) => void;
   readonly onLead: () => void;
   readonly measures: LeaderMeasures;
   readonly webhookSecrets: readonly string[];
@@ -62,7 +67,7 @@ export class Candidate implements Part {
   #cancelDeadline: () => void = () => {};
   /** Why this node does not lead, as far as it is a fault. */
   #lastFault: MillraceError | null = null;
-  readonly #twins: TwinWatch;
+  readonly #twins: DuplicateIdWatch;
   /** The term of another leader that was last announced. */
   #standsBy: string | null = null;
   /** Since when another process leads under this node's id. */
@@ -70,7 +75,7 @@ export class Candidate implements Part {
 
   constructor(options: CandidateOptions) {
     this.#options = options;
-    this.#twins = new TwinWatch(options.nodeId);
+    this.#twins = new DuplicateIdWatch(options.nodeId);
     const { store, clock, gateway } = options;
     this.#feed = new EventFeed({ store, clock });
     this.reader = new StoreReader({
@@ -80,6 +85,8 @@ export class Candidate implements Part {
       whyMissing: (id) => this.#lostJobs.why(id),
       lease: (job, task) => (gateway.isOpen ? gateway.leader().workers.leaseOf(job, task) : null),
       seenAt: (node) => (gateway.isOpen ? gateway.leader().workers.seenAt(node) : null),
+      figures: (node) =>
+        gateway.isOpen ? (gateway.leader().workers.figures.get(node) ?? null) : null,
     });
     this.#watch = new WorkerWatch({
       clock,
@@ -117,7 +124,7 @@ export class Candidate implements Part {
       measures,
       webhookSecrets,
       onCommitted: (committed) => {
-        onCommitted();
+        onCommitted(committed);
         this.#feed.committed(committed);
       },
       onFault: (fault) => this.#options.say(faultLine(fault), 'error'),

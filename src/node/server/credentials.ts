@@ -1,4 +1,5 @@
-/** Who may come in at this node's doors, and what it shows at others'. */
+/** Whom this node accepts, and the credentials that it presents to others. */
+import { defined } from '../../kit/index.ts';
 import type { NodeSettings } from '../config/index.ts';
 import type { ConnectionOptions } from '../../edge/grpc/index.ts';
 import {
@@ -22,8 +23,8 @@ export interface NodeCredentials extends ListenerAccess {
 
 type Way = Pick<ConnectionOptions, 'tls' | 'token'>;
 
-/** Throws before anything listens where strangers could come in. With `own` that token opens both doors,
- * and no other does. */
+/** Throws before anything listens where others could connect without credentials. With `own`, that token and no other
+ * is accepted over HTTP and gRPC. */
 export function credentialsFor(
   node: NodeSettings,
   say: (line: string) => void,
@@ -50,9 +51,5 @@ export function credentialsFor(
 
 function clientTls(node: NodeSettings): NonNullable<ConnectionOptions['tls']> {
   const { ca, cert, key } = loadClientTls(node);
-  return {
-    ...(ca === undefined ? {} : { ca }),
-    ...(cert === undefined ? {} : { cert }),
-    ...(key === undefined ? {} : { key }),
-  };
+  return defined({ ca, cert, key });
 }

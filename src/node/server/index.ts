@@ -1,5 +1,5 @@
 /**
- * A node of the cluster: its part in it (candidate, follower, observer), its doors (gRPC and HTTP),
+ * A node of the cluster: its part in it (candidate, follower, observer), its listeners (gRPC and HTTP),
  * its own worker in a process beside it, and the order in which they begin and end. What each of
  * them does lives in their rooms; here they are only put together.
  */

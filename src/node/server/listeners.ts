@@ -1,14 +1,17 @@
 /** Where a node is reached: gRPC for nodes, HTTP for people. */
 import { hostname } from 'node:os';
 import { getHeapStatistics } from 'node:v8';
+import type { MessagePort } from 'node:worker_threads';
 import { uuidv7 } from 'uuidv7';
-import { startApi } from '../../edge/http/index.ts';
+import { jobText, startApi } from '../../edge/http/index.ts';
+import { jobMethods, servePort, workerMethods } from '../../edge/local/index.ts';
+import type { Method } from '../../edge/local/index.ts';
 import type { Api, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
 import { cronCalendar } from '../../scheduler/coordinator/index.ts';
 import type { LeaderGateway } from '../../scheduler/coordinator/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
-import { type ByteBudget, budgetFor } from '../../kit/index.ts';
+import { type ByteBudget, bracketed, budgetFor, isWildcard } from '../../kit/index.ts';
 import { millraceVersion } from '../../scheduler/contract/index.ts';
 import {
   controlPlaneService,
@@ -58,6 +61,9 @@ export class Listeners {
   readonly #rpc: RpcServer;
   readonly #api: Api;
   readonly #withdrawn: () => void;
+  readonly #methods: Readonly<Record<string, Method>>;
+  readonly #ports: Set<MessagePort> = new Set();
+  readonly #onFault: (error: unknown) => void;
 
   static async open(options: ListenersOptions): Promise<Listeners> {
     const { heap_size_limit: heapBytes } = getHeapStatistics();
@@ -66,20 +72,31 @@ export class Listeners {
     try {
       const api = await openApi(options, intake);
       for (const { port } of [api, rpc]) options.credentials.published(port);
-      return new Listeners(options, rpc, api);
+      return new Listeners(options, { rpc, api, methods: localMethods(options, intake, api) });
     } catch (error) {
       await rpc.stop(0);
       throw error;
     }
   }
 
-  private constructor({ config, credentials }: ListenersOptions, rpc: RpcServer, api: Api) {
-    const host = reachableHost(config.node.advertise ?? config.node.host);
+  private constructor({ config, credentials, onFault }: ListenersOptions, opened: Opened) {
+    const { rpc, api, methods } = opened;
+    const given = config.node.advertise ?? config.node.host;
+    const host = bracketed(isWildcard(given) ? hostname() : given);
     const scheme = credentials.tls === undefined ? 'http' : 'https';
     this.addresses = { url: `${scheme}://${host}:${api.port}`, grpc: `${host}:${rpc.port}` };
     this.#rpc = rpc;
     this.#api = api;
     this.#withdrawn = () => credentials.withdrawn();
+    this.#methods = methods;
+    this.#onFault = onFault;
+  }
+
+  /** Serves another thread of this process, which is trusted like this one. */
+  serveLocal(port: MessagePort): void {
+    this.#ports.add(port);
+    port.once('close', () => this.#ports.delete(port));
+    servePort({ port, methods: this.#methods, onFault: this.#onFault });
   }
 
   /** Updates the answer to health checks. */
@@ -89,8 +106,42 @@ export class Listeners {
 
   async close(): Promise<void> {
     await Promise.all([this.#api.stop(), this.#rpc.stop()]);
+    for (const port of this.#ports) port.close();
     this.#withdrawn();
   }
+}
+
+interface Opened {
+  readonly rpc: RpcServer;
+  readonly api: Api;
+  readonly methods: Readonly<Record<string, Method>>;
+}
+
+/** The hot path of a program that has this node in a thread. */
+function localMethods(
+  options: ListenersOptions,
+  intake: ByteBudget,
+  api: Api,
+): Readonly<Record<string, Method>> {
+  const { config, gateway, reader, queries, onWorkerHeard, onWorkerRenewed } = options;
+  return {
+    ...workerMethods({
+      workers: () => gateway.leader().workers,
+      onPoll: onWorkerHeard,
+      onHeartbeat: onWorkerRenewed,
+    }),
+    ...(queries === null
+      ? {}
+      : jobMethods({
+          jobs: () => gateway.leader().jobs,
+          reader,
+          textOf: jobText,
+          ended: (id, ms, signal) => queries.service.ended(id, ms, signal),
+          intake,
+          bytesMax: config.node.requestBytesMax,
+          onSubmitted: (count) => api.countSubmitted(count),
+        })),
+  };
 }
 
 function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServer> {
@@ -160,11 +211,4 @@ function pem({ cert, key, ca }: NonNullable<NodeCredentials['tls']>): {
   readonly ca?: Buffer;
 } {
   return ca === undefined ? { cert, key } : { cert, key, ca };
-}
-
-/** An address that means "every one of mine" means nothing to others. */
-function reachableHost(host: string): string {
-  const isAny = host === '0.0.0.0' || host === '::' || host === '';
-  const name = isAny ? hostname() : host;
-  return name.includes(':') && !name.startsWith('[') ? `[${name}]` : name;
 }

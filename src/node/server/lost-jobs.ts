@@ -6,16 +6,11 @@ const IDS_MAX = 100_000;
 /** Jobs that were acknowledged by this node and are gone with the history of the database. */
 export class LostJobs {
   readonly #since: Map<JobId, string> = new Map();
-  readonly #max: number;
-
-  constructor(max: number = IDS_MAX) {
-    this.#max = max;
-  }
 
   add(ids: readonly JobId[], at: Date): void {
     for (const id of ids) this.#since.set(id, at.toISOString());
     for (const id of this.#since.keys()) {
-      if (this.#since.size <= this.#max) return;
+      if (this.#since.size <= IDS_MAX) return;
       this.#since.delete(id);
     }
   }

@@ -1,4 +1,5 @@
 /** One node, put together and taken apart in the right order. */
+import type { MessagePort } from 'node:worker_threads';
 import type { LeaderFigures, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
 import { LeaderGateway, LeaderMeasures } from '../../scheduler/coordinator/index.ts';
@@ -17,11 +18,12 @@ import { Candidate } from './candidate.ts';
 import { credentialsFor } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { Listeners } from './listeners.ts';
-import { QuerySide } from './query-side.ts';
-import type { QuerySideOptions } from './query-side.ts';
+import { QueryServices } from './query-services.ts';
+import type { QuerySideOptions } from './query-services.ts';
 import type { Addresses, Part } from './role.ts';
 import { StoreWatch } from './store-watch.ts';
 import { workerFlags } from './worker-flags.ts';
+import { type Presence, openPresence } from './presence.ts';
 import { WorkerSupervisor } from './worker-supervisor.ts';
 
 export interface NodeOptions {
@@ -50,12 +52,14 @@ export class ServerNode {
   readonly #options: NodeOptions;
   readonly #gateway: LeaderGateway;
   readonly #part: Part;
-  readonly #doors: Listeners;
+  readonly #listeners: Listeners;
   readonly #channel: LeaderChannel | null;
-  readonly #queries: QuerySide | null;
+  readonly #queries: QueryServices | null;
   readonly #measures: LeaderMeasures;
   readonly #bulk: BulkWorker;
+  readonly #credentials: NodeCredentials;
   #worker: WorkerSupervisor | null = null;
+  #presence: Presence | null = null;
   #isReady = false;
   /** Why the store cannot be used; null when it can. */
   #trouble: MillraceError | null = null;
@@ -82,7 +86,7 @@ export class ServerNode {
     const { reader } = part;
     bulk = new BulkWorker({ nodeId, gateway, reader, clock: systemClock, say });
     const onBulk = bulk.wake.bind(bulk);
-    const doors = await Listeners.open({
+    const listeners = await Listeners.open({
       config,
       credentials,
       hasReflection,
@@ -96,9 +100,9 @@ export class ServerNode {
       onWorkerRenewed: (session) => watcher(part)?.renewed(session),
       onWorkerLost: (session) => watcher(part)?.lost(session),
     });
-    queries?.listensAt(doors.addresses.grpc);
-    node = new ServerNode(options, { ...around, part, doors, bulk });
-    await part.start(doors.addresses);
+    queries?.listensAt(listeners.addresses.grpc);
+    node = new ServerNode(options, { ...around, part, listeners, bulk });
+    await part.start(listeners.addresses);
     node.#storeWatch?.start();
     return node;
   }
@@ -108,27 +112,29 @@ export class ServerNode {
     made: Pick<ServerNode, 'nodeId'> & {
       readonly gateway: LeaderGateway;
       readonly part: Part;
-      readonly doors: Listeners;
+      readonly listeners: Listeners;
       readonly channel: LeaderChannel | null;
-      readonly queries: QuerySide | null;
+      readonly queries: QueryServices | null;
       readonly measures: LeaderMeasures;
       readonly bulk: BulkWorker;
+      readonly credentials: NodeCredentials;
     },
   ) {
     this.#options = options;
     this.nodeId = made.nodeId;
     this.#gateway = made.gateway;
     this.#part = made.part;
-    this.#doors = made.doors;
+    this.#listeners = made.listeners;
     this.#channel = made.channel;
     this.#queries = made.queries;
     this.#measures = made.measures;
     this.#bulk = made.bulk;
+    this.#credentials = made.credentials;
     this.#storeWatch = this.#watchFor(options);
   }
 
   get addresses(): Addresses {
-    return this.#doors.addresses;
+    return this.#listeners.addresses;
   }
 
   get standing(): Standing {
@@ -154,16 +160,19 @@ export class ServerNode {
         clock: systemClock,
         nodeId: this.nodeId,
         flagsFor: (nodeId) => workerFlags(config.node, nodeId, this.#localGrpc),
-        environment,
+        // For handlers that submit jobs: `connect()` finds the server there.
+        environment: { ...environment, MILLRACE_SERVER: this.#listeners.addresses.url },
         drainMs: config.node.drainMs,
         say,
         print,
       });
       await this.#worker.start();
+    } else if (this.#options.store?.clustered === true && config.node.role !== 'observer') {
+      this.#presence = openPresence(this.nodeId, this.#localGrpc, this.#credentials, say);
     }
     if (this.#isStopping) return;
     this.#isReady = true;
-    this.#doors.setServing(this.#trouble === null);
+    this.#listeners.setServing(this.#trouble === null);
   }
 
   /** The store does not answer, or answers again. */
@@ -172,7 +181,7 @@ export class ServerNode {
     const hasChanged = (trouble === null) !== (this.#trouble === null);
     this.#trouble = trouble;
     if (!hasChanged) return;
-    this.#doors.setServing(this.#isReady && trouble === null);
+    this.#listeners.setServing(this.#isReady && trouble === null);
     const { say } = this.#options;
     if (trouble === null) say('The database answers again.');
     else say(`Waiting: ${trouble.what}`, 'warn');
@@ -188,6 +197,11 @@ export class ServerNode {
     });
   }
 
+  /** Serves another thread of this process, without a network: see `edge/local`. */
+  serveLocal(port: MessagePort): void {
+    this.#listeners.serveLocal(port);
+  }
+
   /** Another worker process takes over, with the modules as they are now. Rejects when it cannot run
    * with them; the old one stays then. */
   async replaceWorker(): Promise<void> {
@@ -199,11 +213,11 @@ export class ServerNode {
     this.#isStopping = true;
     this.#isReady = false;
     this.#storeWatch?.stop();
-    this.#doors.setServing(false);
+    this.#listeners.setServing(false);
     try {
-      await Promise.all([this.#worker?.stop(), this.#bulk.stop()]);
+      await Promise.all([this.#worker?.stop(), this.#presence?.close(), this.#bulk.stop()]);
       await this.#part.stop();
-      await this.#doors.close();
+      await this.#listeners.close();
     } finally {
       await this.#queries?.close();
       this.#channel?.close();
@@ -214,7 +228,7 @@ export class ServerNode {
 
   /** The worker asks its own node first, which names the leader. */
   get #localGrpc(): string {
-    return this.#doors.addresses.grpc;
+    return this.#listeners.addresses.grpc;
   }
 }
 
@@ -236,7 +250,7 @@ interface Surroundings {
   readonly gateway: LeaderGateway;
   readonly credentials: NodeCredentials;
   readonly channel: LeaderChannel | null;
-  readonly queries: QuerySide | null;
+  readonly queries: QueryServices | null;
   readonly measures: LeaderMeasures;
   readonly onTrouble: (trouble: MillraceError | null) => void;
   readonly onLead: () => void;
@@ -266,7 +280,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     measures: around.measures,
     webhookSecrets: config.node.webhookSecrets,
     planner: queries.planner,
-    onCommitted: queries.wake,
+    onCommitted: queries.committed,
     onLead: () => {
       queries.warm();
       around.onLead();
@@ -280,9 +294,9 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
 async function querySide(
   { config, store, say }: NodeOptions,
   around: Pick<Surroundings, 'gateway' | 'credentials'> & Pick<QuerySideOptions, 'onFault'>,
-): Promise<QuerySide | null> {
+): Promise<QueryServices | null> {
   if (store === null) return null;
-  return QuerySide.open({ config, store, say, clock: systemClock, ...around });
+  return QueryServices.open({ config, store, say, clock: systemClock, ...around });
 }
 
 function channelFor(options: NodeOptions, credentials: NodeCredentials): LeaderChannel | null {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { QueryFolder } from './query-folder.ts';
 
-test('what ended processes of this machine have left is removed, and nothing else', async () => {
+test('folders of ended processes of this machine are removed, and nothing else', async () => {
   const data = mkdtempSync(join(tmpdir(), 'millrace-folder-'));
   onTestFinished(() => rmSync(data, { recursive: true }));
   const folder = new QueryFolder(data);

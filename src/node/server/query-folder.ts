@@ -1,4 +1,4 @@
-/** Where a server puts what it needs for a moment: spilled data, rows on their way to a reader. */
+/** The folder for a server's temporary files: spilled data, rows on their way to a reader. */
 import { readdir, rm, rmdir } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { join } from 'node:path';

@@ -1,7 +1,7 @@
 import type { LeaderAddress } from '../../scheduler/core/index.ts';
 import type { Reader } from '../../scheduler/contract/index.ts';
 
-/** Where others reach this node, once its doors are open. */
+/** Where others reach this node, once it listens. */
 export interface Addresses {
   readonly url: string;
   readonly grpc: string;

@@ -5,7 +5,7 @@ import { StoreWatch } from './store-watch.ts';
 
 const away = new MillraceError({ code: 'store_unavailable', what: 'It is away.' });
 
-test('tells when the database goes away and when it is back, once each', async () => {
+test('reports once when the database is unreachable, and once when it is back', async () => {
   const clock = new VirtualClock();
   const changes: (string | null)[] = [];
   let answer: () => Promise<unknown> = () => Promise.resolve();
@@ -26,7 +26,7 @@ test('tells when the database goes away and when it is back, once each', async (
   watch.stop();
 });
 
-test('a database that says nothing counts as away, and nothing is reported after the stop', async () => {
+test('an unresponsive database counts as unreachable, and nothing is reported after the stop', async () => {
   const clock = new VirtualClock();
   const changes: (string | null)[] = [];
   const watch = new StoreWatch({

@@ -1,4 +1,4 @@
-/** Whether the database answers: asked every second, so that readiness, health checks and people know. */
+/** Checks every second whether the database answers, for readiness, health checks and logs. */
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import { type Clock, withDeadline } from '../../kit/index.ts';
 
@@ -11,7 +11,7 @@ export interface StoreWatchOptions {
 }
 
 const EVERY_MS = 1_000;
-/** A database that takes longer for this is of no use. */
+/** A database that takes longer counts as unreachable. */
 const LIMIT_MS = 3_000;
 
 export class StoreWatch {

@@ -7,7 +7,7 @@ function flagsOf(environment: NodeJS.ProcessEnv, grpc = '127.0.0.1:7071'): reado
   return workerFlags(node, 'w-1', grpc);
 }
 
-test('what a node allows its worker may do, and nothing else', () => {
+test('the worker gets exactly what its node allows', () => {
   const allowed = flagsOf({
     MILLRACE_ALLOW_PRIVATE_HTTP: 'true',
     MILLRACE_ALLOW_COMMAND: 'git,/usr/bin/make',
@@ -27,7 +27,7 @@ test('what a node allows its worker may do, and nothing else', () => {
   expect(flagsOf({}).filter((flag) => flag.startsWith('--allow'))).toEqual([]);
 });
 
-test('the worker of a node that listens everywhere is found where the node is', () => {
+test('the worker of a node on a wildcard address advertises the address of the node', () => {
   const open = { MILLRACE_HOST: '0.0.0.0', MILLRACE_INSECURE: 'true' };
   const advertised = (environment: NodeJS.ProcessEnv) =>
     flagsOf(environment, 'node-1:7071').filter((flag) => flag.startsWith('--advertise'));

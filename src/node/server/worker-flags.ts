@@ -1,3 +1,4 @@
+import { bracketed, isWildcard } from '../../kit/index.ts';
 import { flagName } from '../config/index.ts';
 import type { NodeSettings, SettingName } from '../config/index.ts';
 
@@ -59,12 +60,4 @@ export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): s
     flags.push(`--capability=${key}=${typeof value === 'string' ? value : JSON.stringify(value)}`);
   }
   return flags;
-}
-
-function isWildcard(host: string): boolean {
-  return host === '0.0.0.0' || host === '::';
-}
-
-function bracketed(host: string): string {
-  return host.includes(':') ? `[${host}]` : host;
 }

@@ -36,7 +36,7 @@ const STEADY_MS = 60_000;
 const HANG_MS = 5_000;
 /** A worker whose thread is free handles a signal at once. */
 const HEARD_MS = 10_000;
-/** Mistakes in modules or settings: they would only be made again. */
+/** Mistakes in modules or settings: a restart would only repeat them. */
 const WRONG_USE = 2;
 /** It ended in order without being asked to by this node: it was drained. */
 const DRAINED = 0;

@@ -28,7 +28,7 @@ async function busy(): Promise<Rig> {
   return made;
 }
 
-test('a handler that does not stop is left alone, and its slot goes to the next task', async () => {
+test('a handler that does not stop is abandoned, and its slot is free for the next task', async () => {
   const { clock, stuck, lines } = await busy();
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
   leader.answer(true);
@@ -50,7 +50,7 @@ test('a handler that does not stop is left alone, and its slot goes to the next 
   expect(leader.reported).toEqual(['started 1', 'aborted 1', 'completed 2']);
 });
 
-test('a drain gives back what does not stop and leaves', async () => {
+test('a drain returns tasks that do not stop, and leaves', async () => {
   const { worker, clock } = await busy();
   const stopped = worker.stop();
   await clock.advance(1_000);
@@ -60,7 +60,7 @@ test('a drain gives back what does not stop and leaves', async () => {
   expect(leader.left).toHaveLength(1);
 });
 
-test('a session that is over does not wait for ever for a handler that does not stop', async () => {
+test('an ended session does not wait forever for a handler that does not stop', async () => {
   const { clock } = await busy();
   leader.onHeartbeat = () =>
     Promise.reject(new MillraceError({ code: 'superseded', what: 'gone.' }));

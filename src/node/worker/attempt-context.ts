@@ -1,16 +1,21 @@
 /** The context of a handler. Every part is created on first use: most are never used. */
 import type { JobId, LeaseName, TaskId } from '../../scheduler/core/index.ts';
-import { HandlerCalls, describeCall, fittingSignal } from '../../tasks/executors/index.ts';
+import {
+  HandlerCalls,
+  describeCall,
+  matchingSignal,
+  withRetries,
+} from '../../tasks/executors/index.ts';
 import type {
   Annotated,
-  Lifeline,
+  AttemptHooks,
   MisuseError,
   TaskContext,
   OutputStream,
   TaskLog,
   WaitFor,
   WaitOptions,
-  WithLifeline,
+  WithAttemptHooks,
   OneSignal,
 } from '../../tasks/executors/index.ts';
 import { deferred } from '../../kit/index.ts';
@@ -40,7 +45,7 @@ export interface ContextOwner extends SuspensionOwner {
   tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void;
 }
 
-export class AttemptContext implements TaskContext, WithLifeline, Annotated {
+export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated {
   readonly #owner: ContextOwner;
   readonly #calls: HandlerCalls;
   #suspension: Suspension | null = null;
@@ -114,15 +119,19 @@ export class AttemptContext implements TaskContext, WithLifeline, Annotated {
   }
 
   get step(): TaskContext['step'] {
-    return (name, fn) =>
-      this.#calls.begin({ kind: 'step', name }, () =>
-        this.#allSteps.run(name, typeof fn === 'function' ? () => this.#traced(name, fn) : fn),
-      );
+    return (name, fn, options) =>
+      this.#calls.begin({ kind: 'step', name }, () => {
+        const tried = withRetries(name, fn, options, this);
+        return this.#allSteps.run(
+          name,
+          typeof fn === 'function' ? () => this.#traced(name, tried) : fn,
+        );
+      });
   }
 
   get sleep(): TaskContext['sleep'] {
-    return (name, duration) =>
-      this.#calls.begin({ kind: 'sleep', name }, () => this.#allWaits.sleep(name, duration));
+    return (name, until) =>
+      this.#calls.begin({ kind: 'sleep', name }, () => this.#allWaits.sleep(name, until));
   }
 
   get waitFor(): WaitFor {
@@ -136,7 +145,7 @@ export class AttemptContext implements TaskContext, WithLifeline, Annotated {
       };
       // A thread looks at each signal itself, and asks again when one does not fit.
       return this.#calls.begin({ kind: 'wait', name: nth === 1 ? as : `${as}#${nth}` }, () =>
-        fittingSignal(next, options, leftAside),
+        matchingSignal(next, options, leftAside),
       ) as Promise<never>;
     };
   }
@@ -164,7 +173,7 @@ export class AttemptContext implements TaskContext, WithLifeline, Annotated {
   }
 
   /** For an executor that runs the handler on a thread. */
-  get lifeline(): Lifeline {
+  get attemptHooks(): AttemptHooks {
     const suspending = this.#suspending;
     return {
       hold() {
@@ -183,17 +192,22 @@ export class AttemptContext implements TaskContext, WithLifeline, Annotated {
     return this.#completion;
   }
 
+  /** For the attempt: whether the handler has asked for steps, waits or the like. */
+  get isUsed(): boolean {
+    return this.#calls.isUsed;
+  }
+
   /** For the attempt: how the handler has misused its context; null if it has not. */
   get fault(): MisuseError | null {
     return this.#calls.fault;
   }
 
-  /** The handler came to its end; resolves when its steps have, or when they are asked to stop. */
-  ended(how: 'returned' | 'thrown'): Promise<void> {
+  /** The handler came to its end; resolves when its steps have, or when they are asked to stop. Null when it has none. */
+  ended(how: 'returned' | 'thrown'): Promise<void> | null {
     return this.#calls.ended(how, () => this.signal);
   }
 
-  /** The attempt has ended: whatever the handler still waits for, it is not put aside for it. */
+  /** The attempt has ended: it is not suspended for whatever the handler still waits for. */
   close(): void {
     this.#calls.close();
     this.#suspension?.close();

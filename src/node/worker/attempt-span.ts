@@ -1,5 +1,5 @@
 /**
- * The span of one assignment, from the start of its handler until it ends or is put aside. A task that goes on after a
+ * The span of one assignment, from the start of its handler until it ends or is suspended. A task that goes on after a
  * wait begins a new trace, with links to its job and to what it did before: no span is open while nothing runs.
  */
 import { TRACE_STEP, readTrace } from '../../scheduler/core/index.ts';

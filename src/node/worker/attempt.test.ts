@@ -75,7 +75,7 @@ test.each([
   },
 );
 
-test('a handler may listen to its signal as often as it has calls under way', async () => {
+test('a handler may add any number of listeners to its signal', async () => {
   const warnings: string[] = [];
   const note = ({ message }: Error): void => void warnings.push(message);
   process.on('warning', note);
@@ -87,7 +87,7 @@ test('a handler may listen to its signal as often as it has calls under way', as
   expect(warnings).toEqual([]);
 });
 
-test('without a key of the user the idempotency key is the same for every attempt of the run', async () => {
+test('the generated idempotency key is the same for every attempt of a run', async () => {
   const keys: string[] = [];
   const note = (_input: Json, { idempotencyKey }: TaskContext): void => {
     keys.push(idempotencyKey);
@@ -137,7 +137,7 @@ test.each([
   expect(lastItem()).toEqual({ kind: 'failed', lease: lease(1), failure, error });
 });
 
-test('a missing operator is reported by the words that people look for', async () => {
+test('a missing operator is reported in a searchable message', async () => {
   await run(() => {
     throw new MissingOperatorError('geo_join');
   });
@@ -191,12 +191,12 @@ test.each([
   });
 });
 
-test('a large result of few bytes is let through', async () => {
+test('a long result of few bytes is accepted', async () => {
   await run(() => 'x'.repeat(10 * 2 ** 20));
   expect(lastItem()).toMatchObject({ kind: 'completed' });
 });
 
-test('of many words on progress the latest one is sent', async () => {
+test('of many progress reports the latest is sent', async () => {
   const gate = deferred();
   await run(async (_input, { progress }) => {
     progress(0.1);
@@ -214,7 +214,7 @@ test('of many words on progress the latest one is sent', async () => {
   expect(leader.reported.slice(2)).toEqual(['progress 1', 'completed 1']);
 });
 
-test('a handler goes on after a step only when the leader has it', async () => {
+test('a handler continues after a step only when the leader has recorded it', async () => {
   const verdict = deferred();
   const done: string[] = [];
   leader.onReport = () => verdict.promise;
@@ -235,7 +235,7 @@ test('a handler goes on after a step only when the leader has it', async () => {
   expect(done).toEqual(['string']);
 });
 
-test('a step that an earlier attempt has finished is not done again', async () => {
+test('a step that an earlier attempt has recorded is not executed again', async () => {
   const done: unknown[] = [];
   await run(
     async (_input, { step }) => {
@@ -263,7 +263,7 @@ test('a step under a lost lease aborts the handler', async () => {
   expect(leader.reported).toEqual(['started 1', 'step 1']);
 });
 
-test('a step without a name or without JSON fails for good', async () => {
+test('a step without a name or with a result that is not JSON fails for good', async () => {
   await run(async (_input, { step }) => {
     await expect(step('', () => 1)).rejects.toThrow('A step needs a name.');
     return step('big', () => 1n);
@@ -284,7 +284,7 @@ test('what a handler logs names its task', async () => {
   expect(made.lines).toEqual(['job/t1: half', 'job/t1: gone']);
 });
 
-test('a handler whose input is lost names it and has not failed', async () => {
+test('a handler whose input is lost reports it, which is not a failure', async () => {
   const lost = [{ taskId: 's0.1' as TaskId, fence: 3 }];
   await run(() => Promise.reject(new InputLostError(lost, 'it is gone')));
   expect(lastItem()).toEqual({
@@ -295,7 +295,7 @@ test('a handler whose input is lost names it and has not failed', async () => {
   });
 });
 
-test('without a name of what is lost it fails like any other', async () => {
+test('a lost input without a name is an ordinary failure', async () => {
   await run(() => Promise.reject(new InputLostError([], 'something is gone')));
   expect(lastItem()).toMatchObject({ kind: 'failed', failure: 'retryable' });
 });

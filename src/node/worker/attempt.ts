@@ -1,4 +1,4 @@
-/** One assignment on this worker, from its arrival to what is said of its end. */
+/** One assignment on this worker, from its arrival to its final report. */
 import { setMaxListeners } from 'node:events';
 import type { Json, LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { classifyFailure, jsonText } from '../../tasks/executors/index.ts';
@@ -120,7 +120,7 @@ export class Attempt {
     return verdict;
   }
 
-  /** Runs the handler until it ends or is put aside. Returns what there is to say of it, null for
+  /** Runs the handler until it ends or is suspended. Returns what there is to say of it, null for
    * nothing. */
   run(): Promise<WorkerReport | null> {
     this.state = 'running';
@@ -128,7 +128,7 @@ export class Attempt {
     this.#tellStart();
     return new Promise((resolve, reject) => {
       this.#resolve = resolve;
-      this.#outcome().then((item) => this.#end(item), reject);
+      this.#runToEnd().catch(reject);
     });
   }
 
@@ -139,7 +139,7 @@ export class Attempt {
     else this.#cancelStart = this.#host.clock.after(quietMs, tell);
   }
 
-  /** The handler waits for something: its slot is free for others, and the handler is not waited for. */
+  /** The handler is suspended: its slot is free, and it is not awaited. */
   suspend(until: WorkerSuspension): void {
     const fault = this.#context?.fault ?? null;
     if (fault !== null) return this.#end(this.#failed(fault));
@@ -169,16 +169,29 @@ export class Attempt {
     this.#resolve(item);
   }
 
-  async #outcome(): Promise<WorkerReport | null> {
-    const { lease, executor: name, input } = this.assignment;
+  async #runToEnd(): Promise<void> {
+    const { lease, executor: name } = this.assignment;
     const executor = this.#host.executor(name);
-    if (executor === undefined) return missing(lease, name);
+    if (executor === undefined) return this.#end(missing(lease, name));
     const context = new AttemptContext(this);
     this.#context = context;
+    this.#end(await this.#outcome(executor, context));
+  }
+
+  #call(executor: Executor, context: AttemptContext): unknown {
+    const run = (): unknown => executor.run(JSON.parse(this.assignment.input) as Json, context);
+    return this.#span === null ? run() : this.#span.within(run);
+  }
+
+  async #outcome(executor: Executor, context: AttemptContext): Promise<WorkerReport | null> {
+    const { lease } = this;
     try {
-      const run = (): unknown => executor.run(JSON.parse(input) as Json, context);
-      const value = await (this.#span === null ? run() : this.#span.within(run));
-      await context.ended('returned');
+      const returned = this.#call(executor, context);
+      // Nothing is waited for that is there already.
+      const isThere = !context.isUsed && !isThenable(returned);
+      const value = isThere ? returned : await returned;
+      const left = context.ended('returned');
+      if (left !== null) await left;
       // It came to its end although it was asked to stop: the leader decides what that is worth.
       if (this.isStopping && this.#stopWord === null) return null;
       const completed = context.completion?.result ?? null;
@@ -233,6 +246,10 @@ function missing(lease: LeaseName, name: string): WorkerReport {
     error: { code: 'missing_executor', message },
     failure: 'missing',
   };
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof (value as { readonly then?: unknown } | null | undefined)?.then === 'function';
 }
 
 function within(fraction: number): number {

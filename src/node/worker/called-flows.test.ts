@@ -38,14 +38,14 @@ function calls(what: Callable<Json, Json>): Executor {
   return { name: 'caller', run: (_input, context) => context.call('it', what, 7) };
 }
 
-test('a called flow runs on the worker that calls it, though nobody has registered it', async () => {
+test('a called flow is registered on the worker that calls it', async () => {
   await cluster.join({ tasks: [calls(flow([inner]))] });
   await cluster.submit('job', { id: 'a', executor: 'caller' });
   await cluster.pass(2_000);
   expect(await cluster.result('job', 'a')).toEqual({ made: 7 });
 });
 
-test('so does a task that is mapped over', async () => {
+test('a task that is mapped over is registered too', async () => {
   const caller: Executor = {
     name: 'caller',
     run: (_input, context) =>
@@ -65,7 +65,7 @@ test('so does a task that is mapped over', async () => {
   expect(await cluster.result('job', 'a')).toEqual([{ made: 1 }, { made: 2 }]);
 });
 
-test('a name that the worker has already keeps its meaning', async () => {
+test('an executor that is registered already is not replaced', async () => {
   const own: Executor = { name: 'inner', run: () => 'its own' };
   await cluster.join({ tasks: [calls(flow([inner])), own] });
   await cluster.submit('job', { id: 'a', executor: 'caller' });
@@ -73,7 +73,7 @@ test('a name that the worker has already keeps its meaning', async () => {
   expect(await cluster.result('job', 'a')).toBe('its own');
 });
 
-test('a call that nobody can serve is named in the log and where somebody asks', async () => {
+test('a call that no worker can run is named in the log and in explain', async () => {
   const { lines } = await cluster.join({ tasks: [calls(flow([]))] });
   await cluster.submit('job', { id: 'a', executor: 'caller' });
   await cluster.pass(2_000);

@@ -23,7 +23,7 @@ test('a worker without the address of a server gets an error that says what is m
   expect(() => options({ servers: [] })).toThrow('Set at least one with --server');
 });
 
-test('a token does not leave the machine as plain text unless that is said in so many words', () => {
+test('a token is sent unencrypted to another machine only if that is allowed explicitly', () => {
   expect(options({ token: TOKEN })).toMatchObject({ token: TOKEN, tls: null });
   const servers = ['127.0.0.1:7071', 'leader.example:7071'];
   expect(() => options({ token: TOKEN, servers })).toThrow(
@@ -33,7 +33,7 @@ test('a token does not leave the machine as plain text unless that is said in so
   expect(options({ token: TOKEN, servers, insecure: true })).toMatchObject({ tls: null });
 });
 
-test('what is set can be sent to a thread', () => {
+test('the options can be sent to a thread', () => {
   const made = options({ token: TOKEN });
   expect(structuredClone(made)).toEqual(made);
 });

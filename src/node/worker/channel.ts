@@ -77,13 +77,13 @@ function pemTexts(files: Readonly<Record<'ca' | 'cert' | 'key', Buffer | undefin
   return Object.fromEntries(entries) as ClientTls;
 }
 
-export interface WorkerLine {
+export interface LeaderConnection {
   readonly leader: WorkerService;
   readonly close: () => void;
 }
 
 /** `heartbeatMs` once a leader has said it. */
-export function openLine(options: ChannelOptions, heartbeatMs?: number): WorkerLine {
+export function openConnection(options: ChannelOptions, heartbeatMs?: number): LeaderConnection {
   const { servers, tls, pollMs, sessionTtlMs } = options;
   const often = keepAliveFor(sessionTtlMs);
   // Each beat has a deadline, which tells of a dead connection as soon as anything could.

@@ -46,13 +46,13 @@ function task(id: string, input: number, concurrency = { key: 'all', limit: 9 })
   return { id, executor: 'square', input, concurrency };
 }
 
-test('a map adds a task for each item, with a limit of its own where one is wanted', async () => {
+test('a map adds a task for each item, with a concurrency limit if given', async () => {
   await run(({ map }) => map('part', square, [5, 6], { concurrency: 1 }));
   const limit = { key: 'job.t1.part', limit: 1 };
   expect(lastItem()).toEqual(suspended([task('t1.part.0', 5, limit), task('t1.part.1', 6, limit)]));
 });
 
-test('a key of a limit that would be too long is shortened and stays one for all', async () => {
+test('a limit key that would be too long is shortened, the same for all items', async () => {
   const jobId = 'j'.repeat(200) as JobId;
   await run(({ map }) => map('part', square, [5, 6], { concurrency: 1 }), { jobId });
   const item = leader.items.at(-1)!;
@@ -64,7 +64,7 @@ test('a key of a limit that would be too long is shortened and stays one for all
   expect(keys[0]).toMatch(/^map\.[0-9a-f]{64}$/);
 });
 
-test('children go first and alone: what else is waited for comes after them', async () => {
+test('children are added first and alone: other waits follow', async () => {
   await run(({ map, sleep: nap, waitFor }) =>
     Promise.all([nap('night', 1), map('a', square, [1]), waitFor('go'), map('b', square, [2])]),
   );
@@ -86,7 +86,7 @@ test('when all of its tasks have ended a map answers their results in the order 
   });
 });
 
-test('as long as one of them has not ended, or is not there, all are asked for again', async () => {
+test('while a child has not ended, or is missing, the wait is requested again', async () => {
   await run(({ map }) => map('part', square, [5, 6]), {
     children: [child('t1.part.0', {}), child('t1.part.1', { state: 'ready' })],
   });
@@ -98,7 +98,7 @@ test('a map over nothing is an empty list', async () => {
   expect(lastItem()).toMatchObject({ kind: 'completed', result: '[]' });
 });
 
-test('tasks that did not succeed fail the map, with their number and the first of them', async () => {
+test('unsuccessful tasks fail the map, with their number and the first of them', async () => {
   const seen: unknown[] = [];
   await run(
     async ({ map }) => {
@@ -148,7 +148,7 @@ test.each([
   });
 });
 
-test('more than one message holds is refused at once', async () => {
+test('more children than fit into one message are refused at once', async () => {
   const large = { ...square, toTask: () => ({ input: 'x'.repeat(6 * 2 ** 20) }) };
   await run(({ map }) => map('part', large, [1, 2, 3]));
   expect(lastItem()).toMatchObject({ failure: 'fatal', error: { code: 'too_large' } });

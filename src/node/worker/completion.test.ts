@@ -162,7 +162,7 @@ describe.each([
     expect(await paid()).toEqual([2]);
   });
 
-  test('of two attempts in transactions at the same time one pays, and both say the same', async () => {
+  test('of two concurrent attempts one commits, and both have the same result', async () => {
     const isIn = deferred();
     const isWaiting = deferred();
     const first = attempt(async ({ completeWith }) => {
@@ -183,7 +183,7 @@ describe.each([
     expect(await paid()).toEqual([1]);
   });
 
-  test('when the first of two is lost with its connection the second one pays', async () => {
+  test('when the first of two attempts loses its connection, the second commits', async () => {
     const isIn = deferred<number>();
     const isGone = deferred();
     const first = attempt(async ({ completeWith }) => {
@@ -227,7 +227,7 @@ describe.each([
     expect(wrapped).toMatchObject({ kind: 'completed', result: '{"receipt":1}' });
   });
 
-  test('a second call in one transaction is a mistake, and nothing is committed', async () => {
+  test('a second call in one transaction is an error, and nothing is committed', async () => {
     const end = await attempt(async ({ completeWith, attempt: no }) => {
       await begin(async (transaction) => {
         await pay(transaction, no);
@@ -247,7 +247,7 @@ describe.each([
     expect(await attempt(paying(), 2)).toMatchObject({ result: '{"receipt":2}' });
   });
 
-  test('a transaction that a handler repeats by itself is one that was never there', async () => {
+  test('a transaction that was rolled back may be repeated by the handler', async () => {
     const end = await attempt(async ({ completeWith, attempt: no }) => {
       for (const round of ['fails', 'works']) {
         await begin(async (transaction) => {
@@ -261,7 +261,7 @@ describe.each([
     expect(await paid()).toEqual([1]);
   });
 
-  test('every run of a task pays once', async () => {
+  test('every run of a task commits once', async () => {
     await attempt(paying());
     expect(await attempt(paying(), 2, { run: 2 })).toMatchObject({ result: '{"receipt":2}' });
     expect(await paid()).toEqual([1, 2]);

@@ -27,7 +27,7 @@ function unreachable(): Promise<never> {
   return Promise.reject(new MillraceError({ code: 'unreachable', what: 'gone.' }));
 }
 
-test('a drain gives back what has not started, lets the rest end, reports it and leaves', async () => {
+test('a drain returns tasks that have not started, finishes and reports the rest, and leaves', async () => {
   const { worker, clock } = await busy();
   const stopped = worker.stop();
   await clock.advance(1_000);
@@ -44,7 +44,7 @@ test('a drain gives back what has not started, lets the rest end, reports it and
   expect([leader.polls.length, leader.beats.length]).toEqual([polls, beats]);
 });
 
-test('past its deadline a drain aborts what still runs and gives it back', async () => {
+test('after its deadline a drain aborts running tasks and returns them', async () => {
   const { worker, clock } = await busy();
   const stopped = worker.stop();
   await clock.advance(29_999);
@@ -67,7 +67,7 @@ test('the leader can order a drain, and the worker ends after it', async () => {
   await worker.stop();
 });
 
-test('what a poll brings while the worker drains is given back at once', async () => {
+test('tasks that a poll brings during a drain are returned at once', async () => {
   const { worker, clock } = await busy();
   // Not called back in time: the answer was on its way.
   const parked = leader.polls.at(-1)!;
@@ -86,7 +86,7 @@ test('what a poll brings while the worker drains is given back at once', async (
   expect(gate.calls).toHaveLength(1);
 });
 
-test('what an answer that never arrived would have brought is asked for once more, and given back', async () => {
+test('tasks of a lost poll answer are requested once more, and returned', async () => {
   const { worker, clock } = await busy();
   leader.losesAnswers = true;
   leader.give(assignment(3, 'gate'));
@@ -102,7 +102,7 @@ test('what an answer that never arrived would have brought is asked for once mor
   expect(gate.calls).toHaveLength(1);
 });
 
-test('an immediate stop aborts what runs, gives it back and leaves', async () => {
+test('an immediate stop aborts running tasks, returns them and leaves', async () => {
   const { worker, clock } = await busy();
   const stopped = worker.stopNow();
   await clock.advance(10);
@@ -112,7 +112,7 @@ test('an immediate stop aborts what runs, gives it back and leaves', async () =>
   expect(leader.left).toHaveLength(1);
 });
 
-test('a result is not given up because the worker drains: it is repeated until the leader has it', async () => {
+test('a draining worker repeats a result until the leader has it', async () => {
   const { worker, clock } = await busy();
   leader.onReport = unreachable;
   const stopped = worker.stop();
@@ -125,7 +125,7 @@ test('a result is not given up because the worker drains: it is repeated until t
   expect(leader.items.at(-1)).toEqual({ kind: 'completed', lease: lease(1), result: '"kept"' });
 });
 
-test('a drain without a leader ends with the session: then others have its work', async () => {
+test('a drain without a leader ends with the session, when other workers get its tasks', async () => {
   const { worker, clock } = await busy();
   leader.onReport = unreachable;
   leader.onHeartbeat = unreachable;
@@ -136,7 +136,7 @@ test('a drain without a leader ends with the session: then others have its work'
   expect(leader.registered).toHaveLength(1);
 });
 
-test('a goodbye that nobody answers is not tried for ever', async () => {
+test('an unanswered leave call is not repeated forever', async () => {
   const { worker, clock } = rig({ leader });
   await worker.start();
   leader.onLeave = unreachable;
@@ -154,7 +154,7 @@ test('a goodbye that nobody answers is not tried for ever', async () => {
   await stoppedToo;
 });
 
-test('a drain says goodbye only when nobody reads from the worker any more', async () => {
+test('a drain waits for readers of the worker’s outputs before it leaves', async () => {
   const read = deferred();
   const asked: string[] = [];
   const { worker, clock } = await busy({
@@ -175,7 +175,7 @@ test('a drain says goodbye only when nobody reads from the worker any more', asy
   expect(leader.left).toHaveLength(1);
 });
 
-test('readers are not waited for longer than a drain may take', async () => {
+test('the drain deadline also limits the wait for readers', async () => {
   const { worker, clock } = await busy({
     beforeLeave: (_session, signal) =>
       new Promise((resolve) => {

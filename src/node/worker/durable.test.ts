@@ -34,7 +34,7 @@ async function alone(run: (context: TaskContext, input: Json) => unknown): Promi
 
 const HOUR_MS = 3_600_000;
 
-test('a handler sleeps for hours without a slot and goes on where it was, at no cost of an attempt', async () => {
+test('a handler sleeps for hours without a slot and continues, without using up an attempt', async () => {
   await alone(async ({ step, sleep: nap }) => {
     await step('before', () => done.push('before'));
     await nap('night', '8h');
@@ -49,7 +49,7 @@ test('a handler sleeps for hours without a slot and goes on where it was, at no 
   expect(await cluster.task('job', 'a')).toMatchObject({ state: 'succeeded', attempt: 1 });
 });
 
-test('a sleep goes on over a change of the leader, and ends when it would have', async () => {
+test('a sleep survives a fail-over, and ends at the same time', async () => {
   await alone(async ({ sleep: nap }) => {
     await nap('night', '1h');
     return 'awake';
@@ -61,7 +61,7 @@ test('a sleep goes on over a change of the leader, and ends when it would have',
   expect(done).toHaveLength(2);
 });
 
-test('of several sleeps the shortest wakes the task, and the others keep their end', async () => {
+test('of several sleeps the shortest wakes the task, and the others keep their end times', async () => {
   await alone(async ({ sleep: nap }) => {
     await Promise.all([
       nap('short', '1h').then(() => done.push('short')),
@@ -101,7 +101,7 @@ test('two signals of one name go to two waits', async () => {
   expect(new Set((await cluster.result('job', 'a')) as string[])).toEqual(new Set(['yes', 'no']));
 });
 
-test('a wait whose time is over stays so, also when the signal comes after all', async () => {
+test('a wait that has timed out stays timed out when the signal arrives later', async () => {
   await alone(async ({ waitFor, sleep: nap }) => {
     const answer = await waitFor('approval', { timeout: '1h' });
     done.push(answer === undefined ? 'nobody' : 'somebody');
@@ -117,7 +117,7 @@ test('a wait whose time is over stays so, also when the signal comes after all',
   expect(await cluster.result('job', 'a')).toBe('nobody answered');
 });
 
-test('a signal in time ends the wait, and its timeout is nobody’s business any more', async () => {
+test('a signal in time ends the wait, and the timeout has no effect any more', async () => {
   await alone(({ waitFor }) => waitFor('approval', { timeout: '1h' }));
   await cluster.pass(1_800_000);
   await cluster.signal('job', 'approval', null);
@@ -126,7 +126,7 @@ test('a signal in time ends the wait, and its timeout is nobody’s business any
   expect(await cluster.result('job', 'a')).toBe(null);
 });
 
-test('a wait of no time takes what is there and goes on without it otherwise', async () => {
+test('a wait with timeout 0 takes an existing signal or continues without one', async () => {
   await cluster.join({
     tasks: [
       task('it', async ({ waitFor, sleep: nap }) => {
@@ -149,7 +149,7 @@ const child: Callable<Json, Json> = {
   readResult: (result) => result,
 };
 
-test('a called job runs, and its result is what the call answers, also over a change of the leader', async () => {
+test('a called job runs, and the call returns its result, also after a fail-over', async () => {
   await cluster.join({
     tasks: [
       task('it', async ({ call }) => {

@@ -1,5 +1,5 @@
 /** The heartbeat thread's own connection. That thread imports this file by the URL that is given to it. */
-import { openLine } from './channel.ts';
+import { openConnection } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
 import type { HeartbeatStart } from './heartbeat.ts';
 import type { Connector, HeartbeatChannel } from './thread-messages.ts';
@@ -11,5 +11,5 @@ export function heartbeatConnector(options: ChannelOptions): Connector {
 /** For each new session, with what its leader has said. */
 export function connect(options: unknown, start: HeartbeatStart): HeartbeatChannel {
   const { sessionTtlMs, heartbeatMs } = start;
-  return openLine({ ...(options as ChannelOptions), sessionTtlMs }, heartbeatMs);
+  return openConnection({ ...(options as ChannelOptions), sessionTtlMs }, heartbeatMs);
 }

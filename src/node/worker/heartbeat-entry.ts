@@ -4,6 +4,7 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { HeartbeatStart } from './heartbeat.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
 import { processClock } from './process-clock.ts';
+import { readChange } from './thread-messages.ts';
 import type {
   Connector,
   ConnectorModule,
@@ -12,7 +13,7 @@ import type {
   ToThread,
 } from './thread-messages.ts';
 
-const { module, options } = workerData as Connector;
+const { module, options } = workerData as Omit<Connector, 'transfer'>;
 const port = parentPort;
 if (port === null) throw new Error('The heartbeat runs in a thread.');
 
@@ -52,11 +53,11 @@ function tell(message: ToSession): void {
     case 'begin':
       return begin(message.session, message.start);
     case 'change':
-      return loop?.change(message.change);
+      return loop?.change(readChange(message.change));
     case 'offer':
       return loop?.offer(message.executors);
     case 'heard':
-      return loop?.heard(message.no);
+      return loop?.heard(message.no, message.figures);
     case 'stop':
       return stop(message.session);
   }

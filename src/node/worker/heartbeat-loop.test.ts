@@ -55,7 +55,7 @@ test('the margin is a tenth of the TTL, or half a heartbeat where that is more',
   expect(marginMs(2_000, 600)).toBe(300);
 });
 
-test('it says what is held, and which poll it knows of', async () => {
+test('a heartbeat lists the held leases, and the last poll', async () => {
   const beat = loop();
   beat.change({ added: [1, 2].map((id) => ({ id, lease: lease(id) })), removed: [], seenPoll: 4 });
   await clock.advance(2_000);
@@ -76,7 +76,16 @@ test('it says what is held, and which poll it knows of', async () => {
   expect(leader.beats).toHaveLength(2);
 });
 
-test('a failed beat is repeated soon, and time runs from the last one that was accepted', async () => {
+test('a heartbeat carries the worker’s last measurements', async () => {
+  const beat = loop();
+  await clock.advance(2_000);
+  const figures = { residentBytes: 7, shuffleBytes: 8, diskFreeBytes: 9 };
+  beat.heard(1, figures);
+  await clock.advance(2_000);
+  expect(leader.beats.map((each) => each.figures)).toEqual([undefined, figures]);
+});
+
+test('a failed heartbeat is repeated soon, and the TTL counts from the last accepted one', async () => {
   loop();
   await clock.advance(2_000);
   refuse('unreachable');
@@ -93,7 +102,7 @@ test('a failed beat is repeated soon, and time runs from the last one that was a
   expect(leader.beats).toHaveLength(beats);
 });
 
-test('an answer that takes long counts from when it was asked', async () => {
+test('a slow answer counts from when the heartbeat was sent', async () => {
   let answer: () => void = () => {};
   leader.onHeartbeat = () =>
     new Promise((resolve) => {
@@ -110,7 +119,7 @@ test('an answer that takes long counts from when it was asked', async () => {
   expect(types()).toEqual(['answered', 'expired']);
 });
 
-test('a leader that never answers is not flooded', async () => {
+test('heartbeats in flight are limited when the leader never answers', async () => {
   leader.onHeartbeat = () => new Promise(() => {});
   loop();
   await clock.advance(9_000);
@@ -127,7 +136,7 @@ test('the end of a session is reported once', async () => {
   ]);
 });
 
-test('when nobody hears that a running task must stop, the process is ended after the grace', async () => {
+test('the process is ended after the grace period when the main thread does not handle an abort', async () => {
   const beat = loop();
   beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
   table.occupy(1);
@@ -140,7 +149,7 @@ test('when nobody hears that a running task must stop, the process is ended afte
   ]);
 });
 
-test('an order that was heard, or that is about a task that has ended, ends nothing', async () => {
+test('an abort that was handled, or of an ended task, does not end the process', async () => {
   const beat = loop();
   beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
@@ -153,7 +162,7 @@ test('an order that was heard, or that is about a task that has ended, ends noth
   expect(stuck).toEqual([]);
 });
 
-test('an expired session that nobody hears of ends the process while a handler is at work', async () => {
+test('an expired session ends the process if the main thread is blocked by a handler', async () => {
   refuse('unreachable');
   table.occupy(1);
   loop();
@@ -164,7 +173,7 @@ test('an expired session that nobody hears of ends the process while a handler i
   expect(stuck[0]).toContain('the leader did not respond for too long');
 });
 
-test('a process that is not ours is never ended, however long a handler blocks it', async () => {
+test('the user’s own process is never ended, however long a handler blocks it', async () => {
   refuse('unreachable');
   table.occupy(1);
   loop('abandon');
@@ -173,7 +182,7 @@ test('a process that is not ours is never ended, however long a handler blocks i
   expect(stuck).toEqual([]);
 });
 
-test('from the moment on in which the leader knows of more executors it names them all', async () => {
+test('heartbeats name added executors once the leader has accepted them', async () => {
   const beat = loop();
   await clock.advance(2_000);
   beat.offer(['echo', 'sleep']);
@@ -181,7 +190,7 @@ test('from the moment on in which the leader knows of more executors it names th
   expect(leader.beats.map(({ executors }) => executors)).toEqual([['echo'], ['echo', 'sleep']]);
 });
 
-test('for a thread that is blocked it says which tasks have started', async () => {
+test('it reports started tasks for a blocked main thread', async () => {
   const beat = loop();
   beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
   table.occupy(1);

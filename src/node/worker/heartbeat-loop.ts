@@ -5,7 +5,7 @@
  */
 import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
-import type { WorkerService, WorkerOrders } from '../../scheduler/contract/index.ts';
+import type { WorkerFigures, WorkerService, WorkerOrders } from '../../scheduler/contract/index.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
 import { leaseKey } from './lease-key.ts';
@@ -32,6 +32,7 @@ export class HeartbeatLoop implements Heartbeat {
   readonly #running: RunningTable;
   readonly #held: Map<number, LeaseName> = new Map();
   #seenPoll = 0;
+  #figures: WorkerFigures | undefined;
   #executors: readonly string[];
   #renewedAtMs: number;
   #unanswered = 0;
@@ -63,7 +64,8 @@ export class HeartbeatLoop implements Heartbeat {
     this.#executors = executors;
   }
 
-  heard(no: number): void {
+  heard(no: number, figures?: WorkerFigures): void {
+    this.#figures = figures;
     this.#heard = Math.max(this.#heard, no);
     if (this.#heard < this.#said) return;
     this.#cancelStuck?.();
@@ -101,6 +103,7 @@ export class HeartbeatLoop implements Heartbeat {
       executors: this.#executors,
       held: [...this.#held.values()],
       seenPoll: this.#seenPoll,
+      ...(this.#figures === undefined ? {} : { figures: this.#figures }),
     };
     leader
       .heartbeat(beat)

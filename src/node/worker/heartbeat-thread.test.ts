@@ -57,7 +57,7 @@ async function nextCall(calls: AsyncIterator<ThreadCall>): Promise<ThreadCall> {
   return value;
 }
 
-test('the thread beats with the leases it was given, and its clock is that of the main thread', async () => {
+test('the thread sends heartbeats with the leases it was given, on the clock of the main thread', async () => {
   const { heartbeats, calls } = thread('millrace-test-beat');
   const news = deferred<HeartbeatNews>();
   const began = processClock.monotonicMs();
@@ -81,7 +81,7 @@ test('the thread names the executors that were added last', async () => {
   beating.stop();
 });
 
-test('while the main thread is blocked the thread beats on and says what has started', async () => {
+test('while the main thread is blocked the thread continues heartbeats and reports started tasks', async () => {
   const { heartbeats, calls } = thread('millrace-test-blocked');
   const table = new RunningTable(1);
   const first = nextCall(calls);

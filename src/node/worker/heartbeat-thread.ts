@@ -1,7 +1,9 @@
 /** The main thread's side of the heartbeat thread: one thread for all sessions of the process. */
 import type { Worker as Thread } from 'node:worker_threads';
 import { type Deferred, deferred, startThread } from '../../kit/index.ts';
+import type { WorkerFigures } from '../../scheduler/contract/index.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
+import { packChange } from './thread-messages.ts';
 import type { Connector, FromThread, ToThread } from './thread-messages.ts';
 
 /** A thread that was asked to end and still runs after this long is terminated. */
@@ -11,13 +13,20 @@ export class HeartbeatThread {
   readonly #thread: Thread;
   readonly #exited: Deferred<void> = deferred();
   readonly #tells: Map<number, Parameters<StartHeartbeat>[1]> = new Map();
+  readonly #measure: () => WorkerFigures | undefined;
   #sessions = 0;
   #isClosed = false;
 
   /** `onBroken` when the thread is gone: without it no lease can be kept. */
-  constructor(connector: Connector, onBroken: (error: Error) => void) {
+  constructor(
+    { transfer = [], ...connector }: Connector,
+    onBroken: (error: Error) => void,
+    measure: () => WorkerFigures | undefined = () => undefined,
+  ) {
+    this.#measure = measure;
     this.#thread = startThread(import.meta.url, './heartbeat-entry', {
       workerData: connector,
+      transferList: [...transfer],
       name: 'heartbeat',
     });
     this.#thread.on('message', ({ session, news }: FromThread) => this.#tells.get(session)?.(news));
@@ -34,9 +43,9 @@ export class HeartbeatThread {
     this.#tells.set(session, tell);
     this.#post({ session, type: 'begin', start });
     return {
-      change: (change) => this.#post({ session, type: 'change', change }),
+      change: (change) => this.#post({ session, type: 'change', change: packChange(change) }),
       offer: (executors) => this.#post({ session, type: 'offer', executors }),
-      heard: (no) => this.#post({ session, type: 'heard', no }),
+      heard: (no) => this.#post({ session, type: 'heard', no, figures: this.#measure() }),
       stop: () => {
         this.#tells.delete(session);
         this.#post({ session, type: 'stop' });

@@ -1,6 +1,6 @@
-/** How a session and its heartbeat speak to each other, in one thread or between two. */
+/** The interface between a session and its heartbeat, in one thread or two. */
 import type { LeaseName } from '../../scheduler/core/index.ts';
-import type { Session, WorkerOrders } from '../../scheduler/contract/index.ts';
+import type { Session, WorkerFigures, WorkerOrders } from '../../scheduler/contract/index.ts';
 
 /** Everything the heartbeat of one session has to know; it can be sent to another thread. */
 export interface HeartbeatStart {
@@ -42,8 +42,8 @@ export interface Heartbeat {
   change(change: HeldChange): void;
   /** The leader has accepted a registration with these. */
   offer(executors: readonly string[]): void;
-  /** News up to this number were taken in. */
-  heard(no: number): void;
+  /** News up to this number were taken in; what the worker has measured goes with the next beat. */
+  heard(no: number, figures?: WorkerFigures): void;
   stop(): void;
 }
 

@@ -41,7 +41,7 @@ async function health(listener: Listener): Promise<unknown> {
   return (answer as { readonly status: string }).status;
 }
 
-test('it is not serving until there is a session, nor when there is none any more', async () => {
+test('health is NOT_SERVING while there is no session', async () => {
   const listener = await listen();
   expect(await health(listener)).toBe('NOT_SERVING');
   listener.showSession(session('s1'));
@@ -50,7 +50,7 @@ test('it is not serving until there is a session, nor when there is none any mor
   expect(await health(listener)).toBe('NOT_SERVING');
 });
 
-test('it names its session, and the old one until there is a new one', async () => {
+test('identity names the session, and an ended one until there is a new one', async () => {
   const listener = await listen();
   const address = listener.address ?? '';
   expect(await identify(address)).toBe('');
@@ -62,7 +62,7 @@ test('it names its session, and the old one until there is a new one', async () 
   expect(await identify(address)).toBe('s2');
 });
 
-test('with a token it names its session to those who show the same, and its health to all', async () => {
+test('with a token, identity requires the same token, and health does not', async () => {
   const listener = await listen({ token: TOKEN });
   listener.showSession(session('s1'));
   const address = listener.address ?? '';
@@ -86,11 +86,11 @@ test.each([
   },
 );
 
-test('it does not listen where strangers could come in', async () => {
+test('it does not listen on other addresses without TLS and a token', async () => {
   await expect(listen({ listen: '0.0.0.0:0' })).rejects.toMatchObject({ code: 'bad_setting' });
 });
 
-test('outputs of queries are given to those who show the token of the cluster', async () => {
+test('outputs of queries require the token of the cluster', async () => {
   const store = await openStore();
   await keep(store, 's0.0', [[bytes(100)]]);
   const listener = await listen({ token: TOKEN, shuffle: () => shuffleSource(store) });

@@ -1,4 +1,5 @@
 /** What a worker serves itself: its health, its identity, and the outputs that it retains for queries. */
+import { bracketed, isWildcard } from '../../kit/index.ts';
 import type { NodeId } from '../../scheduler/core/index.ts';
 import { shuffleService, startRpcServer, workerService } from '../../edge/grpc/index.ts';
 import type { ShuffleSource } from '../../scheduler/contract/index.ts';
@@ -144,15 +145,11 @@ export class Listener {
  */
 function advertised(options: ListenerOptions, port: number): string | null {
   const { listen, advertise, servers } = options;
-  if (advertise !== undefined) return withPort(advertise, port);
+  if (advertise !== undefined) return `${bracketed(advertise)}:${port}`;
   const host = hostOf(listen);
-  if (/^(0\.0\.0\.0|\[::\])$/.test(host)) return null;
+  if (isWildcard(host)) return null;
   const isNear = servers.every((server) => isLoopback(hostOf(server)));
-  return isLoopback(host) && !isNear ? null : withPort(host, port);
-}
-
-function withPort(host: string, port: number): string {
-  return host.includes(':') && !host.startsWith('[') ? `[${host}]:${port}` : `${host}:${port}`;
+  return isLoopback(host) && !isNear ? null : `${bracketed(host)}:${port}`;
 }
 
 /** The tokens of a server's file, where the worker has one; else the token that it shows itself. */

@@ -4,6 +4,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { TaskLogLine } from '../../scheduler/contract/index.ts';
 import type { Attempt } from './attempt.ts';
 import { LogSender } from './log-sender.ts';
+import { taskLog } from './task-log.ts';
 
 let clock: VirtualClock;
 let sent: (readonly TaskLogLine[])[];
@@ -30,7 +31,7 @@ const attempt = (taskId = 't'): Attempt =>
 
 const messages = (): string[] => sent.flat().map(({ message }) => message);
 
-test('lines are gathered for a moment, and sent at once when an attempt ends', async () => {
+test('lines are batched for a moment, and sent at once when an attempt ends', async () => {
   const one = attempt();
   sender.add(one, 'info', 'a', { rows: 3 });
   sender.add(one, 'warn', 'b');
@@ -66,7 +67,18 @@ test('secrets do not leave the worker', async () => {
   expect(JSON.stringify(sent)).not.toMatch(/known-secret|abc|pw@/);
 });
 
-test('an attempt that prints without end costs little, and says so', async () => {
+test('the log of the worker itself shows no secrets either, also when no more of the attempt is kept', () => {
+  const shown: unknown[] = [];
+  const show = (message: string, fields?: unknown): void => void shown.push([message, fields]);
+  const log = taskLog({ debug: show, info: show, warn: show, error: show }, sender, attempt());
+  log.info('using known-secret', { token: 'abc', rows: 3 });
+  for (let lines = 0; lines < 200; lines += 1) log.info('x'.repeat(8_000));
+  log.warn('password=hunter2', undefined);
+  expect(shown[0]).toEqual(['j/t: using [redacted]', { token: '[redacted]', rows: 3 }]);
+  expect(shown.at(-1)).toEqual(['j/t: password=[redacted]', undefined]);
+});
+
+test('the lines of one attempt are limited, and the number of dropped ones is reported', async () => {
   const one = attempt();
   for (let no = 0; no < 100_000; no += 1) sender.add(one, 'info', `${no} ${'x'.repeat(200)}`);
   sender.hurry();

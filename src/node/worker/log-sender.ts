@@ -29,6 +29,11 @@ const ATTEMPT_CHARS_MAX = 1024 * 1024;
 const MESSAGE_CHARS_MAX = 8_192;
 const FIELDS_CHARS_MAX = 8_192;
 
+export interface CleanLine {
+  readonly text: string;
+  readonly fields: Readonly<Record<string, unknown>> | undefined;
+}
+
 export class LogSender {
   readonly #options: LogSenderOptions;
   readonly #redactor: SecretRedactor;
@@ -47,13 +52,19 @@ export class LogSender {
     this.#backoff = new Backoff({ firstMs: GATHER_MS, maxMs: 5_000 }, options.random);
   }
 
-  add(attempt: Attempt, level: LogLevel, message: string, fields?: unknown): void {
+  /** Returns the line without secrets, for whoever shows it elsewhere, also if no more of the attempt is kept. */
+  add(attempt: Attempt, level: LogLevel, message: string, fields?: unknown): CleanLine {
+    const text = this.#redactor.text(shortened(message));
+    const json = fields === undefined ? null : this.#fieldsText(fields);
+    this.#keep(attempt, level, text, json);
+    return { text, fields: json === null ? undefined : (JSON.parse(json) as CleanLine['fields']) };
+  }
+
+  #keep(attempt: Attempt, level: LogLevel, text: string, json: string | null): void {
     if (this.#life.signal.aborted) return;
     const size = this.#sizes.get(attempt) ?? { chars: 0 };
     this.#sizes.set(attempt, size);
     if (size.chars > ATTEMPT_CHARS_MAX) return;
-    const text = this.#redactor.text(shortened(message));
-    const json = fields === undefined ? null : this.#fieldsText(fields);
     const chars = text.length + (json?.length ?? 0) + 64;
     size.chars += chars;
     const isLast = size.chars > ATTEMPT_CHARS_MAX;
@@ -69,12 +80,15 @@ export class LogSender {
 
   /** A process or thread of the handler has printed a line. */
   output(attempt: Attempt, stream: OutputStream, line: string): void {
+    // It is shown nowhere else: what is not kept need not be looked at.
+    if ((this.#sizes.get(attempt)?.chars ?? 0) > ATTEMPT_CHARS_MAX) return;
     this.add(attempt, stream === 'stderr' ? 'warn' : 'info', line, { stream });
   }
 
   /** An attempt has ended: whoever waits for its job wants its lines. */
   hurry(): void {
-    this.#isUrgent.abort();
+    // An abort makes an error with a stack first, also for a signal that has aborted: a task costs less.
+    if (!this.#isUrgent.signal.aborted) this.#isUrgent.abort();
   }
 
   /** Resolves when all is sent, or when the time has passed. */

@@ -1,4 +1,4 @@
-/** What a worker says of its machine without being asked. */
+/** Capabilities that a worker detects itself. */
 import { randomBytes } from 'node:crypto';
 import { availableParallelism, totalmem } from 'node:os';
 import type { Capabilities } from '../../scheduler/core/index.ts';

@@ -1,4 +1,4 @@
-/** Handlers that would lose work without a word: each fails for good, and the error names what is wrong. */
+/** Handlers that would lose work silently: each fails for good, and the error names what is wrong. */
 import { beforeEach, describe, expect, test } from 'vitest';
 import { calm, rig } from '../../../test/rig/worker-rig.ts';
 import type { Rig } from '../../../test/rig/worker-rig.ts';
@@ -47,7 +47,7 @@ const item: Mappable<Json, Json> = {
 };
 
 describe('a name that is used twice in one attempt', () => {
-  test('a loop over customers does not charge the first one only', async () => {
+  test('a step name that is repeated in a loop fails the task', async () => {
     const charged: string[] = [];
     await run(async ({ step }) => {
       for (const customer of ['Ada', 'Bob', 'Cid']) {
@@ -59,7 +59,7 @@ describe('a name that is used twice in one attempt', () => {
     expectFailedForGood('duplicate_step', "The step 'charge' is used twice", '${item.id}');
   });
 
-  test('neither may steps at work at the same time share one', async () => {
+  test('concurrent steps may not share a name', async () => {
     const charged: string[] = [];
     await run(({ step }) =>
       Promise.all(['Ada', 'Bob'].map((each) => step('charge', () => charged.push(each)))),
@@ -68,7 +68,7 @@ describe('a name that is used twice in one attempt', () => {
     expectFailedForGood('duplicate_step', "'charge'");
   });
 
-  test('a handler that catches everything does not get past it, and does nothing more', async () => {
+  test('a handler that catches the error fails all the same, and executes nothing more', async () => {
     const done: string[] = [];
     await run(async ({ step, sleep: nap }) => {
       for (const customer of ['Ada', 'Bob']) {
@@ -85,17 +85,17 @@ describe('a name that is used twice in one attempt', () => {
     expectFailedForGood('duplicate_step', "'charge'");
   });
 
-  test('a step that threw has used its name too: a later attempt would mix the two up', async () => {
+  test('a step that threw has used its name too', async () => {
     await run(async ({ step }) => {
       await step('charge', () => {
         throw new Error('no money');
       }).catch(() => {});
       return step('charge', () => 'paid');
     });
-    expectFailedForGood('duplicate_step', 'try a failed step again', 'inside its function');
+    expectFailedForGood('duplicate_step', 'try a failed step again', 'give it { retry }');
   });
 
-  test('what an earlier attempt has recorded answers once, and not twice', async () => {
+  test('a recorded step answers once, and not twice', async () => {
     await run(async ({ step }) => [await step('a', () => 1), await step('b', () => 2)], {
       steps: [{ name: 'a', body: '"from before"' }],
     });
@@ -173,7 +173,7 @@ describe('a promise that nobody awaits', () => {
     expectFailedForGood('unawaited_step', "ctx.step('charge')");
   });
 
-  test('of a function that goes on after the handler has returned is found by its next step', async () => {
+  test('of a function that continues after the handler has returned is detected by its next step', async () => {
     const charged: string[] = [];
     await run(({ step }) => {
       const chargeAll = async (): Promise<void> => {
@@ -214,7 +214,7 @@ describe('a promise that nobody awaits', () => {
 });
 
 describe('a step at work when its handler ends', () => {
-  test('is waited for when another one beside it has failed, and is recorded', async () => {
+  test('is awaited when a concurrent one has failed, and is recorded', async () => {
     const gate = deferred<string>();
     await run(({ step }) =>
       Promise.all([
@@ -231,7 +231,7 @@ describe('a step at work when its handler ends', () => {
     expect(leader.items.at(-1)).toMatchObject({ failure: 'retryable', error: { code: 'error' } });
   });
 
-  test('is waited for when it lost a race', async () => {
+  test('is awaited when it lost a race', async () => {
     const gate = deferred<string>();
     await run(({ step }) =>
       Promise.race([step('slow', () => gate.promise), step('fast', () => 'fast')]),
@@ -264,7 +264,7 @@ describe('a wait inside a step', () => {
     expectFailedForGood('wait_in_step', words, "the step 'outer'");
   });
 
-  test('is none when the wait runs beside the step', async () => {
+  test('is allowed when the wait runs beside the step', async () => {
     await run(({ step, sleep: nap }) => Promise.all([step('work', () => 1), nap('night', '1h')]));
     await calm();
     expect(leader.reported).toEqual(['started 1', 'step 1', 'suspended 1']);
@@ -278,7 +278,7 @@ describe('a wait inside a step', () => {
   });
 });
 
-test('what is asked of a context after its handler has ended is not done, and the log says so', async () => {
+test('requests after the handler has ended are not executed, and the log says so', async () => {
   const done: string[] = [];
   let late: TaskContext | null = null;
   await run((context) => {

@@ -44,7 +44,7 @@ test('an executor that is added is registered under the same session, and nothin
   expect(leader.beats.at(-1)!.executors).toEqual(leader.registered.at(-1)!.executors);
 });
 
-test('what is there already is not registered again; another one of its name is refused', async () => {
+test('a registered executor is not registered again; another one of its name is refused', async () => {
   const { worker } = rig({ leader, tasks: [more] });
   await worker.start();
   await worker.offer([more], 'the test');
@@ -54,7 +54,7 @@ test('what is there already is not registered again; another one of its name is 
   );
 });
 
-test('before its start a worker only takes it in', async () => {
+test('before its start a worker only stores it', async () => {
   const { worker } = rig({ leader });
   await worker.offer([more], 'the test');
   expect(offers()).toEqual([]);
@@ -62,7 +62,7 @@ test('before its start a worker only takes it in', async () => {
   expect(offers()).toEqual(['s1 more']);
 });
 
-test('two that are added at the same time reach the leader one after the other', async () => {
+test('concurrent additions reach the leader one after the other', async () => {
   const { worker } = rig({ leader });
   await worker.start();
   const answer = deferred<Registered>();
@@ -89,7 +89,7 @@ test('one that is added while the worker registers is announced after that', asy
   expect(leader.beats.at(-1)!.executors).toContain('more');
 });
 
-test('a leader that does not answer is asked again, and a new session knows it all', async () => {
+test('an unanswered registration is repeated, and a new session registers everything', async () => {
   const { worker, clock } = rig({ leader });
   await worker.start();
   leader.onRegister = () => Promise.reject(refused('unreachable'));
@@ -105,7 +105,7 @@ test('a leader that does not answer is asked again, and a new session knows it a
   expect(offers().at(-1)).toBe('s2 more');
 });
 
-test('a list that the leader will never take is refused, and a worker that stops says no more', async () => {
+test('a list that the leader refuses for good is rejected, and a stopping worker sends no more', async () => {
   const { worker, clock } = rig({ leader });
   await worker.start();
   leader.onRegister = () => Promise.reject(refused('bad_input'));
@@ -118,7 +118,7 @@ test('a list that the leader will never take is refused, and a worker that stops
   await Promise.all([offered, stopped]);
 });
 
-test('a worker whose name another one keeps gives up, and says so before', async () => {
+test('a worker whose name is in use gives up after a warning', async () => {
   const { worker, clock } = rig({ leader });
   leader.onRegister = () => Promise.reject(refused('name_taken'));
   const started = worker.start().catch((error: unknown) => error);
@@ -126,7 +126,7 @@ test('a worker whose name another one keeps gives up, and says so before', async
   expect(await started).toMatchObject({ code: 'name_taken' });
 });
 
-test('why a worker is not accepted is said when it changes, and now and then', async () => {
+test('the reason for a refused registration is logged when it changes, and periodically', async () => {
   const { worker, clock, lines } = rig({ leader });
   leader.onRegister = () => Promise.reject(refused('conflict'));
   const started = worker.start();

@@ -1,17 +1,20 @@
 /** A worker with what it needs around it: a connection, a heartbeat thread and, if wanted, a listener. */
 import { randomUUID } from 'node:crypto';
 import type { Capabilities, MillraceError, NodeId, SessionId } from '../../scheduler/core/index.ts';
+import type { QueryNode } from '../../sql/worker/index.ts';
 import type { ExecutorRegistry, RegisteredOperator, TaskLog } from '../../tasks/executors/index.ts';
-import { machineName } from '../../kit/index.ts';
+import { defined, machineName } from '../../kit/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
-import type { ShuffleSource } from '../../scheduler/contract/index.ts';
-import { channelOptions, openLine } from './channel.ts';
+import type { ShuffleSource, WorkerFigures } from '../../scheduler/contract/index.ts';
+import { channelOptions, openConnection } from './channel.ts';
 import type { ChannelSettings } from './channel.ts';
 import { machineCapabilities, processCapability } from './machine-capabilities.ts';
 import { heartbeatConnector } from './heartbeat-channel.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
 import { Listener } from './listener.ts';
 import type { ListenerOptions } from './listener.ts';
+import { localConnector, openLocalConnection } from './local-connection.ts';
+import type { LocalPorts } from './local-connection.ts';
 import { processClock } from './process-clock.ts';
 import { openQueryWork } from './query-work.ts';
 import type { QuerySettings } from './query-work.ts';
@@ -29,6 +32,8 @@ export interface OpenWorkerOptions
   readonly prefetch: number | undefined;
   readonly executors: ExecutorRegistry;
   readonly log: TaskLog;
+  /** The leader is in another thread of this process; without them it is asked over gRPC. */
+  readonly local?: LocalPorts;
   /** HOST:PORT, any free port of this machine if undefined; null for a worker in the leader's own process, which no
    * other node connects to. */
   readonly listen: string | undefined | null;
@@ -63,36 +68,35 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   const { slots, prefetch, stuck, drainMs, abortGraceMs, log, executors } = options;
   const channel = channelOptions(options);
   const nodeId = (options.nodeId ?? machineName('worker')) as NodeId;
-  const line = openLine(channel);
+  const { local } = options;
+  const line = local === undefined ? openConnection(channel) : openLocalConnection(local);
   let worker: Worker | null = null;
   const measures = new WorkerMeasures();
-  const facts = { nodeId, slots, running: () => worker?.atWork.length ?? 0 };
+  let usage: QueryNode['usage'] = () => ({ shuffleBytes: 0, diskFreeBytes: 0 });
+  const figures = (): WorkerFigures => ({ residentBytes: process.memoryUsage.rss(), ...usage() });
+  const facts = { nodeId, slots, running: () => worker?.atWork.length ?? 0, figures };
   const metrics = (isRegistered: boolean): string => measures.text(facts, isRegistered);
-  const doors = new Listeners({ ...options, nodeId, token: channel.token, metrics });
+  const listeners = new Listeners({ ...options, nodeId, token: channel.token, metrics });
   const { listener, queries } = await opened(async () => {
-    const listener = options.listen === null ? null : await doors.open();
-    const address = doors.address;
+    const listener = options.listen === null ? null : await listeners.open();
+    const address = listeners.address;
     const say = (text: string): void => log.warn(text);
-    const { leader } = line;
     const canBeReached = listener === null || listener.address !== null;
     const operators = (): readonly RegisteredOperator[] => executors.operators;
-    const places = { nodeId, channel, leader, address, canBeReached, say, operators };
-    const onPressure = (): void => {
-      worker
-        ?.reoffer()
-        .catch((error: unknown) => say(`Reporting resource pressure failed: ${String(error)}`));
-    };
+    const places = { nodeId, channel, leader: line.leader, address, canBeReached, say, operators };
+    const onPressure = (): void => reoffer(worker, say);
     const queries = await openQueryWork({ ...options, ...places, onPressure });
     for (const executor of queries?.node.executors ?? []) executors.add(executor, 'Millrace');
     executors.expect(options.expect);
     return { listener, queries };
-  }, [line.close, doors.close]);
-  doors.shuffle = queries?.node.source ?? null;
-  const heartbeats = new HeartbeatThread(heartbeatConnector(channel), options.onBroken);
+  }, [line.close, listeners.close]);
+  listeners.shuffle = queries?.node.source ?? null;
+  if (queries !== null) usage = () => queries.node.usage();
+  const connector = local === undefined ? heartbeatConnector(channel) : localConnector(local);
+  const heartbeats = new HeartbeatThread(connector, options.onBroken, figures);
   const made = new Worker({
     nodeId,
     slots,
-    ...(prefetch === undefined ? {} : { prefetch }),
     executors,
     capabilities: allCapabilities(queries?.node.capabilities, options.capabilities),
     ...(queries === null ? {} : { passing: () => queries.node.pressure() }),
@@ -106,7 +110,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     log,
     measures,
     onStuck: options.onStuck,
-    ...(stuck === undefined ? {} : { stuck }),
+    ...defined({ prefetch, stuck }),
     onSession: (session) => {
       listener?.showSession(session);
       queries?.kept.showSession(session);
@@ -122,10 +126,17 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     await queries?.close();
     line.close();
     await heartbeats.close();
-    await doors.close();
+    await listeners.close();
   };
   const { port = null, httpPort = null } = listener ?? {};
   return { nodeId, worker: made, port, httpPort, close };
+}
+
+/** Tells the leader that the node is short of something, or no longer. */
+function reoffer(worker: Worker | null, say: (text: string) => void): void {
+  worker
+    ?.reoffer()
+    .catch((error: unknown) => say(`Reporting resource pressure failed: ${String(error)}`));
 }
 
 /** A user may name what is found out about the machine, but not the process. */

@@ -51,7 +51,7 @@ function refused(code: 'too_large' | 'unreachable' | 'superseded'): Promise<neve
   return Promise.reject(new MillraceError({ code, what: `${code}.` }));
 }
 
-test('what happens while a report is in flight travels in the next one, in its order', async () => {
+test('items during a report in flight go into the next one, in order', async () => {
   const box = outbox();
   box.put(done(1));
   box.put(done(2));
@@ -89,7 +89,7 @@ test('a report is bounded in items and in bytes, and a large result still goes',
   ]);
 });
 
-test('an answer with too few verdicts is not an answer', async () => {
+test('an answer with too few verdicts counts as lost', async () => {
   const box = outbox();
   const verdicts: string[] = [];
   answer = () => fine([]);
@@ -102,7 +102,7 @@ test('an answer with too few verdicts is not an answer', async () => {
   expect(verdicts).toEqual(['ok']);
 });
 
-test('what the leader will never take fails its task, and only that one', async () => {
+test('an item that the leader refuses for good fails its task, and only that one', async () => {
   const box = outbox();
   const verdicts: string[] = [];
   answer = (items) =>
@@ -127,7 +127,7 @@ test('what the leader will never take fails its task, and only that one', async 
   ]);
 });
 
-test('when even the word of a failure is refused, the lease is given up', async () => {
+test('when even the failure report is refused, the lease is given up', async () => {
   const box = outbox();
   const verdicts: string[] = [];
   answer = () => refused('too_large');

@@ -1,4 +1,4 @@
-/** Refuses what cannot reach the leader at all, at once and for good. */
+/** Refuses payloads that are too large to be sent to the leader. */
 import { MillraceError, utf8Bytes } from '../../scheduler/core/index.ts';
 import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 

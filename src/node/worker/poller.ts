@@ -22,6 +22,12 @@ export interface PollerOptions {
   readonly say: (line: string) => void;
 }
 
+/** An abort without a reason makes an error with a stack for each. */
+const RENEWED = 'renewed';
+
+/** A change of leaders makes several polls fail in a second, and an outage lasts: one line tells as much as ten. */
+const SAY_EVERY_MS = 10_000;
+
 type Asked = Required<Pick<PollRequest, 'pollNo' | 'capacity' | 'refills' | 'waits'>>;
 
 interface Parked {
@@ -41,6 +47,7 @@ export class Poller {
   #pollNo = 0;
   #parked: Parked | null = null;
   #cancelRenewal: () => void = () => {};
+  #saidAtMs = -Infinity;
 
   constructor(options: PollerOptions) {
     this.#options = options;
@@ -91,12 +98,12 @@ export class Poller {
     const { clock, settings } = this.#options;
     const waitMs = parked.sentAtMs + settings.pollRenewMs - clock.monotonicMs();
     // A poll that is about to be answered is left alone.
-    this.#cancelRenewal = clock.after(Math.max(0, waitMs), () => parked.control.abort());
+    this.#cancelRenewal = clock.after(Math.max(0, waitMs), () => parked.control.abort(RENEWED));
   }
 
   /** Returns how long to wait before the next one; null when it was answered and had not to be parked. */
   async #pollOnce(room: number | null, waits = true): Promise<number | null> {
-    const { poll, clock, settings, onReply, onOver, say } = this.#options;
+    const { poll, clock, settings, onReply, onOver } = this.#options;
     const sentAtMs = clock.monotonicMs();
     const capacity = Math.max(0, room ?? 0);
     const refills = room !== null;
@@ -120,11 +127,19 @@ export class Poller {
         return 0;
       }
       if (parked.control.signal.aborted) return 0;
-      say(`A poll failed and is retried: ${error instanceof Error ? error.message : 'unknown'}`);
+      this.#sayRetried(error);
       return this.#backoff.nextMs();
     } finally {
       this.#parked = null;
       this.#cancelRenewal();
     }
+  }
+
+  #sayRetried(error: unknown): void {
+    const { clock, say } = this.#options;
+    const nowMs = clock.monotonicMs();
+    if (nowMs - this.#saidAtMs < SAY_EVERY_MS) return;
+    this.#saidAtMs = nowMs;
+    say(`A poll failed and is retried: ${error instanceof Error ? error.message : 'unknown'}`);
   }
 }

@@ -1,5 +1,4 @@
 import { expect, test } from 'vitest';
-import { VirtualClock } from '../../kit/index.ts';
 import { Prefetch } from './prefetch.ts';
 
 function after(slots: number, runMs: number): number {
@@ -8,11 +7,11 @@ function after(slots: number, runMs: number): number {
   return prefetch.size;
 }
 
-test('nothing is fetched ahead before a run time is known', () => {
+test('nothing is prefetched before a run time is known', () => {
   expect(new Prefetch(8, undefined).size).toBe(0);
 });
 
-test('work for some milliseconds is fetched ahead: much of the short, none of the long', () => {
+test('work for some milliseconds is prefetched: many short tasks, no long ones', () => {
   expect(after(8, 0)).toBe(500);
   expect(after(8, 10)).toBe(20);
   expect(after(8, 100)).toBe(2);
@@ -28,21 +27,19 @@ test('one long task among short ones does not stop it, many do', () => {
   expect(prefetch.size).toBe(0);
 });
 
-test('a number that was set stands, and a worker without slots fetches nothing', () => {
+test('a configured prefetch is used as it is, and a worker without slots prefetches nothing', () => {
   const fixed = new Prefetch(8, 3);
   fixed.ran(60_000);
   expect(fixed.size).toBe(3);
   expect(new Prefetch(0, undefined).max).toBe(0);
 });
 
-test('what is fetched ahead waits for slots without fragments of queries, whose run times do not count', async () => {
+test('prefetch ignores slots with query fragments, and their run times', () => {
   const prefetch = new Prefetch(4, undefined);
-  const clock = new VirtualClock();
   for (let at = 0; at < 100; at += 1) prefetch.ran(10);
   expect(prefetch.size).toBe(10);
-  const ends = [1, 2, 3].map(() => prefetch.began(clock, true));
+  for (let at = 0; at < 3; at += 1) prefetch.began(true);
   expect(prefetch.size).toBe(2);
-  await clock.advance(60_000);
-  for (const end of ends) end();
+  for (let at = 0; at < 3; at += 1) prefetch.ended(true, 60_000);
   expect(prefetch.size).toBe(10);
 });

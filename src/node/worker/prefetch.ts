@@ -1,5 +1,3 @@
-import type { Clock } from '../../kit/index.ts';
-
 /** Work for this long is kept ready, so that no slot waits for a round trip to the leader. */
 const AHEAD_MS = 25;
 const PREFETCH_MAX = 500;
@@ -36,14 +34,15 @@ export class Prefetch {
     return Math.min(this.max, Math.floor((slots * AHEAD_MS) / this.#averageMs));
   }
 
-  /** A slot is taken; answers what to call when it is free again. Fragments of queries take theirs for long. */
-  began(clock: Clock, isBulk: boolean): () => void {
-    const startedAtMs = clock.monotonicMs();
-    if (!isBulk) return () => this.ran(clock.monotonicMs() - startedAtMs);
-    this.#bulk += 1;
-    return () => {
-      this.#bulk -= 1;
-    };
+  /** A slot is taken. Fragments of queries take theirs for long. */
+  began(isBulk: boolean): void {
+    if (isBulk) this.#bulk += 1;
+  }
+
+  /** It is free again. */
+  ended(isBulk: boolean, ms: number): void {
+    if (isBulk) this.#bulk -= 1;
+    else this.ran(ms);
   }
 
   /** Records the run time of a task. */

@@ -2,7 +2,7 @@
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, NodeId } from '../../scheduler/core/index.ts';
 import type { TaskLog } from '../../tasks/executors/index.ts';
-import { flushTraces, processLog } from '../../kit/index.ts';
+import { flushTraces, type LogAbout, processLog } from '../../kit/index.ts';
 import type { ChannelSettings } from './channel.ts';
 import { openWorker } from './open-worker.ts';
 import { processClock } from './process-clock.ts';
@@ -73,14 +73,17 @@ export async function runWorkerProcess(
   try {
     const executors = await registryOf(settings);
     exits.loaded();
+    const { nodeId } = settings;
+    const about: LogAbout = { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) };
     const opened = await openWorker({
       ...settings,
       executors,
-      log: logWith(settings, world.say),
+      log: logWith(settings, about, world.say),
       onStuck: die,
       onBroken: (error) => die(new Error(`The heartbeat thread has exited: ${error.message}`)),
     });
     worker = opened.worker;
+    about.node = opened.nodeId;
     try {
       await runUntilDrained(worker, { ...world, die }, () => {
         world.onReady(opened.nodeId, `127.0.0.1:${opened.port}`, opened.httpPort);
@@ -134,14 +137,18 @@ async function runUntilDrained(
   await worker.stop();
 }
 
-function logWith(settings: WorkerProcessSettings, say: (line: string) => void): TaskLog {
-  const { logFormat: format, logLevel: level, clockOffsetMs, nodeId } = settings;
+function logWith(
+  settings: WorkerProcessSettings,
+  about: LogAbout,
+  say: (line: string) => void,
+): TaskLog {
+  const { logFormat: format, logLevel: level, clockOffsetMs } = settings;
   const own = processLog({
     format,
     level,
     now: () => wallTime(clockOffsetMs),
     write: (text) => say(text.trimEnd()),
-    about: { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) },
+    about,
   });
   const line =
     (severity: keyof TaskLog): TaskLog['info'] =>

@@ -1,44 +1,32 @@
 /** A worker's part in queries: its fragments, the outputs that it keeps, and where others fetch them. */
 import { openQueryNode } from '../../sql/worker/index.ts';
-import type { QueryNode } from '../../sql/worker/index.ts';
+import type { QueryNode, QueryNodeOptions } from '../../sql/worker/index.ts';
 import { ShuffleChannel } from '../../edge/grpc/index.ts';
 import type { WorkerService } from '../../scheduler/contract/index.ts';
-import type { RegisteredOperator } from '../../tasks/executors/index.ts';
 import { tokenToShow } from './channel.ts';
 import type { ChannelOptions } from './channel.ts';
 import { RetainedOutputs } from './retained-outputs.ts';
 import { processClock } from './process-clock.ts';
 
-export interface QuerySettings {
-  /** Where outputs lie; a temporary folder if not given. */
-  readonly data: string | undefined;
-  readonly memoryBytes: number | undefined;
-  readonly threads: number | undefined;
-  readonly spillBytesMax: number | undefined;
-  readonly spillFolder: string | undefined;
-  readonly shuffleFolder: string | undefined;
-  readonly operatorRowsMax: number;
+type FolderSettings = Pick<QueryNodeOptions, 'data' | 'spillFolder' | 'shuffleFolder' | 'roots'>;
+type LimitSettings = Pick<
+  QueryNodeOptions,
+  'memoryBytes' | 'threads' | 'spillBytesMax' | 'operatorRowsMax' | 'resultBytesMax'
+>;
+
+export interface QuerySettings extends FolderSettings, LimitSettings {
   readonly cleanUpMs: number;
-  readonly roots: readonly string[];
   readonly shuffleByNetwork: boolean;
   readonly abandonOutputs: boolean;
-  /** The largest result of a task. */
-  readonly resultBytesMax: number;
 }
 
-export interface QueryWorkOptions extends QuerySettings {
-  readonly nodeId: string;
-  readonly slots: number;
+export interface QueryWorkOptions
+  extends QuerySettings, Omit<QueryNodeOptions, 'shuffleInPlace' | 'remoteShuffle'> {
   readonly channel: ChannelOptions;
   readonly leader: WorkerService;
-  readonly address: () => Promise<string | null>;
-  /** Whether other workers find it there. */
+  /** Whether other workers reach it at its address. */
   readonly canBeReached: boolean;
   readonly say: (line: string) => void;
-  /** Custom operators and functions of this worker. */
-  readonly operators: () => readonly RegisteredOperator[];
-  /** A shortage of the node has begun or ended. */
-  readonly onPressure: () => void;
 }
 
 export interface QueryWork {

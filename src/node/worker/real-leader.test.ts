@@ -141,7 +141,7 @@ test('the leader drains a node: it finishes, leaves and ends', async () => {
   await expect(worker.ended).resolves.toBeUndefined();
 });
 
-test('a beat may name fewer executors than were registered since, but never more', async () => {
+test('a heartbeat may name fewer executors than are registered, but never more', async () => {
   const { worker } = await cluster.join();
   await worker.offer([add], 'the test');
   const session = { nodeId: 'w' as NodeId, sessionId: 's1' as SessionId, held: [], seenPoll: 0 };

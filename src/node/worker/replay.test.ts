@@ -48,7 +48,7 @@ async function race(ways: Ways, restMs: number = 9 * HOUR_MS): Promise<void> {
   await cluster.pass(100);
 }
 
-test('a sleep that has won against a signal wins again when the signal has come', async () => {
+test('a sleep that won a race against a signal wins again on replay', async () => {
   await race(({ waitFor, sleep: nap }) => ({ signal: waitFor('go'), sleep: nap('limit', '1h') }));
   await cluster.pass(HOUR_MS + MINUTE_MS);
   expect(winners).toEqual(['sleep']);
@@ -58,7 +58,7 @@ test('a sleep that has won against a signal wins again when the signal has come'
   expect(await cluster.result('job', 'a')).toBe('sleep');
 });
 
-test('a sleep that has won against a called job wins again when the job has ended', async () => {
+test('a sleep that won a race against a called job wins again on replay', async () => {
   await race(({ call, sleep: nap }) => ({ job: call('it', child, 1), sleep: nap('limit', '1h') }));
   await cluster.pass(HOUR_MS + MINUTE_MS);
   expect(winners).toEqual(['sleep']);
@@ -67,7 +67,7 @@ test('a sleep that has won against a called job wins again when the job has ende
   expect(await cluster.result('job', 'a')).toBe('sleep');
 });
 
-test('a sleep that has won against a wait wins again when the time of the wait is over', async () => {
+test('a sleep that won a race against a wait wins again on replay', async () => {
   await race(({ waitFor, sleep: nap }) => ({
     wait: waitFor('go', { timeout: '2h' }),
     sleep: nap('limit', '1h'),
@@ -79,7 +79,7 @@ test('a sleep that has won against a wait wins again when the time of the wait i
   expect(new Set(winners)).toEqual(new Set(['sleep']));
 });
 
-test('a signal that has won against a sleep wins again when the sleep is over', async () => {
+test('a signal that won a race against a sleep wins again on replay', async () => {
   await race(({ waitFor, sleep: nap }) => ({ sleep: nap('limit', '1h'), signal: waitFor('go') }));
   await cluster.signal('job', 'go', 1);
   await cluster.pass(12 * HOUR_MS);
@@ -87,7 +87,7 @@ test('a signal that has won against a sleep wins again when the sleep is over', 
   expect(new Set(winners)).toEqual(new Set(['signal']));
 });
 
-test('the time in which a step holds a sleep off counts', async () => {
+test('a sleep that is delayed by a step counts from its request', async () => {
   const gate = deferred();
   await cluster.join({
     tasks: [

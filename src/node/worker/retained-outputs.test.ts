@@ -43,7 +43,7 @@ function scene(retained: RetainedOutput) {
   return { leader, clock, kept, lines, later };
 }
 
-test('what nobody needs goes, and what is only a result stays longer', async () => {
+test('unneeded outputs are removed, and results are kept longer', async () => {
   const retained = new RetainedOutput({
     gone: ['inner', 'result'],
     done: ['inner', 'result'],
@@ -64,7 +64,7 @@ test('what nobody needs goes, and what is only a result stays longer', async () 
   ]);
 });
 
-test('a worker that keeps nothing asks nobody, and without a session neither', async () => {
+test('a worker without outputs, or without a session, does not ask the leader', async () => {
   const retained = new RetainedOutput({});
   const { leader, kept, later } = scene(retained);
   let asked = 0;
@@ -95,7 +95,7 @@ test('a leader that does not answer is asked again', async () => {
   expect(retained.kept.size).toBe(0);
 });
 
-test('before it leaves it waits for those who still read, and no longer than it may', async () => {
+test('before it leaves it waits for readers, up to its deadline', async () => {
   const { leader, kept, later } = scene(new RetainedOutput({ q: ['inner', 'result'] }));
   let isOver = false;
   leader.onUnneeded = (queries, kind) => Promise.resolve(isOver && kind === 'inner' ? queries : []);
@@ -117,7 +117,7 @@ test('before it leaves it waits for those who still read, and no longer than it 
   expect(released).toBe(2);
 });
 
-test('a leader that never answers does not keep it longer than it may stay', async () => {
+test('an unresponsive leader does not delay it beyond its deadline', async () => {
   const { leader, kept } = scene(new RetainedOutput({ q: ['inner'] }));
   leader.onUnneeded = () => new Promise(() => {});
   const limit = new AbortController();

@@ -1,4 +1,4 @@
-/** What an error says about the session it answered. */
+/** What the error of a call means for the session. */
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode } from '../../scheduler/core/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';

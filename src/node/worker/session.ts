@@ -17,6 +17,7 @@ import type {
   WorkerOrders,
   WorkerReport,
 } from '../../scheduler/contract/index.ts';
+import { AbortGraces } from './abort-graces.ts';
 import { Attempt } from './attempt.ts';
 import type { AttemptHost, StopWord } from './attempt.ts';
 import type { LogSender } from './log-sender.ts';
@@ -27,14 +28,7 @@ import type { ItemVerdict } from './outbox.ts';
 import { Poller } from './poller.ts';
 import type { Prefetch } from './prefetch.ts';
 import { RunningTable } from './running-table.ts';
-import {
-  deadlinePassed,
-  drainOver,
-  endsSession,
-  handlerStuck,
-  leaseLost,
-  stopOrdered,
-} from './session-error.ts';
+import { deadlinePassed, drainOver, endsSession, leaseLost, stopOrdered } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 import { Slots } from './slots.ts';
 import { taskLog } from './task-log.ts';
@@ -90,7 +84,7 @@ export class WorkerSession {
   readonly #drainOver = new AbortController();
   /** Running handlers, also after the end of the session. */
   readonly #atWork: Set<Promise<void>> = new Set();
-  readonly #graces: Map<Attempt, () => void> = new Map();
+  readonly #graces: AbortGraces;
   #added: { id: number; lease: LeaseName }[] = [];
   #removed: number[] = [];
   #seenPoll = 0;
@@ -102,6 +96,7 @@ export class WorkerSession {
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
+    this.#graces = new AbortGraces(parts);
     const { session, leader, clock, random, settings, slots, log, prefetch } = parts;
     const tools = {
       clock,
@@ -226,28 +221,32 @@ export class WorkerSession {
   }
 
   #start(attempt: Attempt, done: () => void): void {
+    const work = this.#run(attempt).finally(() => {
+      this.#atWork.delete(work);
+      if (!this.#life.signal.aborted) done();
+    });
+    this.#atWork.add(work);
+  }
+
+  async #run(attempt: Attempt): Promise<void> {
     const place = this.#table.occupy(attempt.id);
     const { clock, prefetch, measures, logs } = this.#parts;
     const startedAtMs = clock.monotonicMs();
     const { executor } = attempt.assignment;
-    const { isBulk = false } = this.#host.executor(executor) ?? {};
-    const ended = prefetch.began(clock, isBulk);
-    const work = attempt
-      .run()
-      .then((item) => {
-        logs.hurry();
-        measures.ended(executor, clock.monotonicMs() - startedAtMs, item?.kind ?? 'dropped');
-        this.#finished(attempt, item);
-      })
-      .finally(() => {
-        ended();
-        if (place !== null) this.#table.leave(place);
-        this.#graces.get(attempt)?.();
-        this.#graces.delete(attempt);
-        this.#atWork.delete(work);
-        if (!this.#life.signal.aborted) done();
-      });
-    this.#atWork.add(work);
+    const isBulk = this.#host.executor(executor)?.isBulk === true;
+    prefetch.began(isBulk);
+    let ranMs: number | null = null;
+    try {
+      const item = await attempt.run();
+      ranMs = clock.monotonicMs() - startedAtMs;
+      logs.hurry();
+      measures.ended(executor, ranMs, item?.kind ?? 'dropped');
+      this.#finished(attempt, item);
+    } finally {
+      prefetch.ended(isBulk, ranMs ?? clock.monotonicMs() - startedAtMs);
+      if (place !== null) this.#table.leave(place);
+      this.#graces.disarm(attempt);
+    }
   }
 
   #finished(attempt: Attempt, item: WorkerReport | null): void {
@@ -331,21 +330,8 @@ export class WorkerSession {
 
   #stop(attempt: Attempt, reason: MillraceError, word: StopWord): void {
     if (attempt.state !== 'running') return;
-    if (!attempt.isStopping) this.#armGrace(attempt);
+    if (!attempt.isStopping) this.#graces.arm(attempt);
     attempt.stop(reason, word);
-  }
-
-  /** A slot that ignores its abort is lost, and in a process of its own only with all the others. */
-  #armGrace(attempt: Attempt): void {
-    const { clock, settings, onStuck, stuck, log } = this.#parts;
-    const { abortGraceMs } = settings;
-    const cancel = clock.after(abortGraceMs, () => {
-      const error = handlerStuck(attempt.assignment, abortGraceMs, stuck);
-      if (stuck === 'end') return onStuck(error);
-      log.error(error.message);
-      attempt.abandon();
-    });
-    this.#graces.set(attempt, cancel);
   }
 
   #over(error: Error): void {

@@ -1,4 +1,4 @@
-/** The knobs of a worker. Nothing here is agreed with the leader: it says its own at registration. */
+/** Settings of a worker that the leader does not know; those of the leader come with the registration. */
 export interface WorkerSettings {
   /** Time for running tasks to finish when the worker drains. */
   readonly drainMs: number;

@@ -40,7 +40,7 @@ async function why(): Promise<string | undefined> {
   return (await cluster.leader.jobs.explain(jobId('job'), 'a' as TaskId))?.why;
 }
 
-test('a signal of a name that nobody waits for is named to its sender and where somebody asks', async () => {
+test('a signal that no task waits for is reported to its sender and in explain', async () => {
   await begin(({ waitFor }) => waitFor('approved'));
   const sent = await cluster.leader.jobs.signal(jobId('job'), 'aproved', '1', 'typo');
   expect(sent.signal).toEqual({ takenBy: null, awaited: ['approved'] });
@@ -56,7 +56,7 @@ test('a signal of a name that nobody waits for is named to its sender and where 
   expect(await events('job.succeeded')).toEqual([{ untakenSignals: ['aproved'] }]);
 });
 
-test('a signal that does not fit is an event, once, and shows where somebody asks', async () => {
+test('a signal that does not match is an event, once, and is shown in explain', async () => {
   const schema = z.object({ by: z.string().trim().min(1) });
   await begin(async ({ waitFor, sleep: nap }) => {
     const { by } = await waitFor('decision', { schema });
@@ -78,7 +78,7 @@ test('a signal that does not fit is an event, once, and shows where somebody ask
   ]);
 });
 
-test('one that cannot fit is refused when it is sent, and the wait goes on', async () => {
+test('a signal that cannot match is refused when it is sent, and the wait continues', async () => {
   const schema = z.object({ by: z.string(), answer: z.enum(['yes', 'no']) });
   await begin(({ waitFor }) => waitFor('decision', { schema }));
   const send = (value: Json): Promise<unknown> =>

@@ -1,4 +1,4 @@
-/** HTTP on a worker, for machines only: is it alive, is it registered, what has it measured. */
+/** The HTTP server of a worker: liveness, readiness and metrics. */
 import { createServer, type IncomingMessage, type ServerResponse } from 'node:http';
 import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';

@@ -1,4 +1,4 @@
-/** The named steps of one attempt: what earlier attempts have finished is not done again. */
+/** The named steps of one attempt: steps that earlier attempts have recorded are not executed again. */
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { LeaseName } from '../../scheduler/core/index.ts';
 import { FatalError, jsonText } from '../../tasks/executors/index.ts';

@@ -145,7 +145,7 @@ export class Suspension {
     });
   }
 
-  /** Never resolves. Rejects when the attempt is stopped before it was put aside. */
+  /** Never resolves. Rejects when the attempt is stopped before it was suspended. */
   #standStill(): Promise<never> {
     if (this.#isPutAside) return never();
     this.#arm();

@@ -29,7 +29,7 @@ async function start() {
   return { leader, run };
 }
 
-test('a handler on a thread that sleeps gives its slot and its thread away', async () => {
+test('a sleeping handler on a thread frees its slot and its thread', async () => {
   const { leader, run } = await start();
   expect(await run(1, 'sleeps')).toMatchObject({
     kind: 'suspended',
@@ -41,6 +41,15 @@ test('a handler on a thread that sleeps gives its slot and its thread away', asy
     result: expect.stringContaining('"isMainThread":false') as string,
   });
   expect(leader.reported).not.toContain('completed 1');
+});
+
+test('a handler on a thread has retries of a step, and sleeps until a date', async () => {
+  const { run } = await start();
+  expect(await run(1, 'retries-a-step')).toMatchObject({ kind: 'completed', result: '3' });
+  expect(await run(2, 'sleeps-until')).toMatchObject({
+    kind: 'failed',
+    error: { message: expect.stringContaining('up to ten years') as string },
+  });
 });
 
 test('a sleep that is raced by a chain of steps waits for all of them, as in the main thread', async () => {

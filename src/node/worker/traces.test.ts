@@ -65,7 +65,7 @@ async function joined(run: (context: TaskContext) => unknown): Promise<void> {
 const TRACE = '4bf92f3577b34da6a3ce929d0e0e4736';
 const traceparent = `00-${TRACE}-00f067aa0ba902b7-01`;
 
-test('a job hangs under its submission, its attempts under the job, and steps under their attempt', async () => {
+test('the parent of a job is its submission, of an attempt its job, and of a step its attempt', async () => {
   register();
   await joined(async ({ step, attempt }) => {
     await step('charge-4711', () => trace.getTracer('user').startSpan('theirs').end());
@@ -99,7 +99,7 @@ const text = ({ name, attributes, events, status }: ReadableSpan): unknown => ({
   ...{ name, attributes, events, status },
 });
 
-test('no span is open over a wait: what follows is a trace of its own, with links', async () => {
+test('no span is open during a wait: what follows is a new trace with links', async () => {
   register();
   await joined(async ({ sleep: nap, waitFor }) => {
     await nap('night', '2h');
@@ -136,7 +136,7 @@ test('no span is open over a wait: what follows is a trace of its own, with link
   expect(detail.filter(({ name }) => name.startsWith('$trace/'))).toHaveLength(2);
 });
 
-test('a called job hangs under the attempt that calls it', async () => {
+test('the parent of a called job is the calling attempt', async () => {
   register();
   const child: Callable<null, unknown> = {
     name: 'child',
@@ -153,7 +153,7 @@ test('a called job hangs under the attempt that calls it', async () => {
   expect(one('job j').attributes).toMatchObject({ 'millrace.job.state': 'succeeded' });
 });
 
-test('without the id generator attempts hang under the submission', async () => {
+test('without the id generator the parent of an attempt is the submission', async () => {
   register(new RandomIdGenerator());
   // Whatever earlier tests have set up.
   const shared = Symbol.for('millrace.span-ids');
@@ -166,7 +166,7 @@ test('without the id generator attempts hang under the submission', async () => 
   expect(one('run task').parentSpanContext?.spanId).toBe(idOf(submit));
 });
 
-test('where nothing is traced, the trace of the submitter goes on as it came', async () => {
+test('without a tracer the trace context of the submitter is passed on unchanged', async () => {
   const seen: unknown[] = [];
   await joined(({ traceHeaders }) => void seen.push(traceHeaders));
   const document = {

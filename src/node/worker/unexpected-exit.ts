@@ -15,7 +15,7 @@ export interface UnexpectedExitOptions {
   readonly die: (error: Error) => void;
 }
 
-/** Mistakes in modules: they would only be made again. */
+/** Mistakes in modules: a restart would only repeat them. */
 const WRONG_USE = 2;
 const WORK_FAILED = 1;
 

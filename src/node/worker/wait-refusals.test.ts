@@ -80,7 +80,7 @@ test.each([
   expect(lastItem()).toMatchObject(failure('bad_input', text));
 });
 
-test('what is to be done must be said: by a flow, a task or a function', async () => {
+test('call, map and step require a flow, a task or a function', async () => {
   const nothing = undefined as never;
   await run(({ call }) => call('it', nothing, 1));
   expect(lastItem()).toMatchObject(failure('bad_input', 'The call it has nothing to run.'));
@@ -90,7 +90,7 @@ test('what is to be done must be said: by a flow, a task or a function', async (
   expect(lastItem()).toMatchObject(failure('bad_input', 'The step once has no function.'));
 });
 
-test('a call is refused for good: too deep, no JSON, too large', async () => {
+test('a call that is too deep, not JSON or too large fails for good', async () => {
   await run(({ call }) => call('it', child, 1), { jobId: 'j'.repeat(190) as JobId });
   expect(lastItem()).toMatchObject(failure('bad_input', 'an id of 203 characters'));
   await run(({ call }) => call('it', { ...child, toDocument: () => 1n }, 1));

@@ -55,7 +55,7 @@ const child: Callable<number, string> = {
   readResult: (result) => `read ${JSON.stringify(result)}`,
 };
 
-test('a sleep ends the attempt without an end of the handler, and frees the slot', async () => {
+test('a sleep suspends the handler and frees the slot', async () => {
   const seen: string[] = [];
   await run(async ({ sleep: nap, signal }) => {
     signal.addEventListener('abort', () => seen.push('aborted'));
@@ -76,7 +76,7 @@ test('a sleep ends the attempt without an end of the handler, and frees the slot
   expect(seen).toEqual([]);
 });
 
-test('a sleep that is over answers at once, another one sleeps for the rest of its time', async () => {
+test('a finished sleep returns at once, another one sleeps for the rest of its time', async () => {
   const seen: string[] = [];
   await run(
     async ({ sleep: nap }) => {
@@ -111,7 +111,7 @@ test('leaves a sleep that ends while the attempt runs to the next attempt', asyn
   });
 });
 
-test('a sleep of no time is none', async () => {
+test('a sleep of 0 does not suspend', async () => {
   await run(async ({ sleep: nap }) => {
     await nap('none', 0);
     return 'on';
@@ -119,7 +119,7 @@ test('a sleep of no time is none', async () => {
   expect(leader.reported).toEqual(['started 1', 'completed 1']);
 });
 
-test('waits of one breath make one suspension', async () => {
+test('waits that are requested together make one suspension', async () => {
   await run(({ sleep: nap, waitFor }) =>
     Promise.all([
       nap('a', 10),
@@ -144,7 +144,7 @@ test('waits of one breath make one suspension', async () => {
   expect(leader.reported).toEqual(['started 1', 'suspended 1']);
 });
 
-test('a step at work holds a suspension off, and a handler that ends is not suspended', async () => {
+test('a running step delays a suspension, and a handler that ends is not suspended', async () => {
   const gate = deferred<string>();
   await run(({ sleep: nap, step }) =>
     Promise.race([nap('limit', '1m').then(() => 'late'), step('work', () => gate.promise)]),
@@ -156,7 +156,7 @@ test('a step at work holds a suspension off, and a handler that ends is not susp
   expect(lastItem()).toEqual(completed('done'));
 });
 
-test('after the step that held it off a suspension comes', async () => {
+test('a delayed suspension follows when the step has ended', async () => {
   const gate = deferred();
   await run(({ sleep: nap, step }) =>
     Promise.all([nap('night', 5), step('first', () => gate.promise), step('second', () => 2)]),
@@ -224,7 +224,7 @@ test.each([
   expect(lastItem()).toEqual(completed('wait'));
 });
 
-test('what a handler that was put aside still does reaches nobody', async () => {
+test('what a suspended handler still does has no effect', async () => {
   const gate = deferred();
   const seen: string[] = [];
   await run(async ({ sleep: nap, step, progress, map }) => {
@@ -244,7 +244,7 @@ test('what a handler that was put aside still does reaches nobody', async () => 
   expect(leader.reported).toEqual(['started 1', 'suspended 1']);
 });
 
-test('an attempt that is stopped while a step holds the suspension off ends its waits', async () => {
+test('an attempt that is stopped during a delayed suspension ends its waits', async () => {
   const seen: unknown[] = [];
   const gate = deferred();
   await run(async ({ sleep: nap, step }) => {
@@ -265,7 +265,7 @@ test('an attempt that is stopped while a step holds the suspension off ends its 
   expect(leader.reported).toEqual(['started 1', 'aborted 1']);
 });
 
-test('a signal that came answers with its value, and the same one in every later attempt', async () => {
+test('a received signal returns its value, the same in every later attempt', async () => {
   await run(
     async ({ waitFor }) => [await waitFor('go'), await waitFor('go', { as: 'second' })],
     recorded({ '$signal/go': { value: { yes: 1 } }, '$signal/second': { value: null } }),
@@ -273,7 +273,7 @@ test('a signal that came answers with its value, and the same one in every later
   expect(lastItem()).toEqual(completed([{ yes: 1 }, null]));
 });
 
-test('a wait whose time is over is written down as such before the handler goes on', async () => {
+test('a timed-out wait is recorded before the handler continues', async () => {
   const seen: unknown[] = [];
   await run(
     async ({ waitFor }) => {
@@ -288,7 +288,7 @@ test('a wait whose time is over is written down as such before the handler goes 
   expect(seen).toEqual([undefined]);
 });
 
-test('a wait that was in vain stays so, and one that was woken too early waits for the rest', async () => {
+test('a timed-out wait stays timed out, and one that was woken too early waits for the rest', async () => {
   const seen: unknown[] = [];
   await run(
     async ({ waitFor }) => {
@@ -310,7 +310,7 @@ test('a wait that was in vain stays so, and one that was woken too early waits f
   );
 });
 
-test('a wait of no time takes a signal that is there already', async () => {
+test('a wait with timeout 0 takes an existing signal', async () => {
   await run(({ waitFor }) => waitFor('go', { timeout: 0 }));
   expect(lastItem()).toEqual(
     suspended({
@@ -320,7 +320,7 @@ test('a wait of no time takes a signal that is there already', async () => {
   );
 });
 
-test('a call submits a job under an id of its own and of every attempt of the run', async () => {
+test('a call submits a job under an id that is the same for every attempt of the run', async () => {
   const ids: string[] = [];
   const calling: Handler = ({ call }) =>
     Promise.all([call('first', child, 1), call('second', child, 2)]);
@@ -340,7 +340,7 @@ test('a call submits a job under an id of its own and of every attempt of the ru
   expect(new Set(ids).size).toBe(4);
 });
 
-test('a call whose job has succeeded answers its result, read by what was called', async () => {
+test('a call whose job has succeeded returns its result, parsed by the called flow', async () => {
   await run(
     ({ call }) => call('it', child, 1),
     recorded({ '$job/it': { jobId: 'job.x', state: 'succeeded', result: [1], error: null } }),

@@ -6,6 +6,7 @@ import {
   isId,
   nthSignalStep,
   takenAtStep,
+  isObject,
 } from '../../scheduler/core/index.ts';
 import type { JobId, Json, TaskError } from '../../scheduler/core/index.ts';
 import { ChildJobError, jsonText } from '../../tasks/executors/index.ts';
@@ -44,10 +45,10 @@ export class Waits {
     this.#suspension = suspension;
   }
 
-  async sleep(name: string, duration: Duration): Promise<void> {
+  async sleep(name: string, until: Duration | Date): Promise<void> {
     checkName('sleep', name);
     const step = sleepStep(name);
-    const restMs = this.#restMs(step, checkedMs(`The sleep ${name}`, duration));
+    const restMs = this.#restMs(step, this.#checkedMs(`The sleep ${name}`, until));
     const isNone = restMs === 0 && this.#steps.recorded(step) === undefined;
     if (isNone || this.#wasOver(step)) return this.#suspension.over(this.#timeIn(step), 'time');
     return this.#suspension.sleep(step, restMs);
@@ -59,7 +60,9 @@ export class Waits {
     const { timeout, as = name, nth = 1, shape } = options;
     checkName('wait', as);
     const forMs =
-      timeout === undefined ? null : checkedMs(`The timeout of the wait for ${name}`, timeout);
+      timeout === undefined
+        ? null
+        : this.#checkedMs(`The timeout of the wait for ${name}`, timeout);
     const step = nthSignalStep(signalStep(as), nth);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
@@ -110,6 +113,17 @@ export class Waits {
     return this.#suspension.job({ step, jobId, document }, text.text.length);
   }
 
+  /** From now on, by the database's clock: a time that has passed is over at once. */
+  #checkedMs(what: string, until: Duration | Date): number {
+    const ms = lengthOf(until, this.#owner.nowMs);
+    if (ms !== null && ms <= WAIT_MS_MAX) return ms;
+    throw new MillraceError({
+      code: 'bad_input',
+      what: `${what} cannot last ${ms === null ? shown(until) : `${ms} ms`}.`,
+      todo: 'Use milliseconds, text such as 90s, 2h30m or 3d, or a Date, up to ten years.',
+    });
+  }
+
   /** When that was over which left the step. */
   #timeIn(step: string): number {
     const known = this.#steps.recorded(step);
@@ -138,10 +152,6 @@ export class Waits {
   }
 }
 
-function isObject(value: unknown): value is object {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** Whatever is wrong with a document, the leader says it. */
 function executorsIn(document: unknown): readonly string[] {
   const { tasks } = document as { readonly tasks?: unknown };
@@ -162,19 +172,16 @@ interface EndedJob {
   readonly error?: TaskError | null;
 }
 
-function checkedMs(what: string, duration: Duration): number {
-  const isGiven = typeof duration === 'number' || typeof duration === 'string';
-  const ms = isGiven ? durationMs(duration) : null;
-  if (ms !== null && ms <= WAIT_MS_MAX) return ms;
-  throw new MillraceError({
-    code: 'bad_input',
-    what: `${what} cannot last ${ms === null ? shown(duration) : `${ms} ms`}.`,
-    todo: 'Use milliseconds or text such as 90s, 2h30m or 3d, up to ten years.',
-  });
+/** Null if it is not valid: handlers are not always typed. */
+function lengthOf(until: unknown, nowMs: number): number | null {
+  if (typeof until === 'number' || typeof until === 'string') return durationMs(until);
+  if (!(until instanceof Date) || Number.isNaN(until.getTime())) return null;
+  return Math.max(0, Math.ceil(until.getTime() - nowMs));
 }
 
 function shown(value: unknown): string {
-  if (value === undefined || typeof value === 'number') return String(value);
+  const isPlain = value === undefined || typeof value === 'number' || value instanceof Date;
+  if (isPlain) return String(value);
   const text = jsonText(value);
   return text.isJson ? text.text : typeof value;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { expect, test, vi } from 'vitest';
 import { wallTime } from './wall-time.ts';
 
-test('a wall-clock time is what people read, shifted by the offset', () => {
+test('wall-clock times are shifted by the offset', () => {
   vi.useFakeTimers({ now: 0 });
   try {
     expect(wallTime(0)).toBe('1970-01-01T00:00:00.000Z');

@@ -1,5 +1,5 @@
 /** What a worker measures of itself, over all its sessions. */
-import type { WorkerReport } from '../../scheduler/contract/index.ts';
+import type { WorkerFigures, WorkerReport } from '../../scheduler/contract/index.ts';
 import { millraceVersion } from '../../scheduler/contract/index.ts';
 import { Histogram, MetricsPage, ProcessMetrics } from '../../kit/index.ts';
 
@@ -21,6 +21,7 @@ export interface WorkerFacts {
   readonly slots: number;
   /** How many handlers run. */
   readonly running: () => number;
+  readonly figures: () => WorkerFigures;
 }
 
 export class WorkerMeasures {
@@ -44,7 +45,7 @@ export class WorkerMeasures {
     this.#attempts.set(outcome, (this.#attempts.get(outcome) ?? 0) + 1);
   }
 
-  text({ nodeId: node, slots, running }: WorkerFacts, isRegistered: boolean): string {
+  text({ nodeId: node, slots, running, figures }: WorkerFacts, isRegistered: boolean): string {
     const page = new MetricsPage();
     const version = millraceVersion();
     page.gauge('millrace_worker_info', 'This worker.', [[{ node, version }, 1]]);
@@ -59,6 +60,9 @@ export class WorkerMeasures {
       'Attempts that have ended here, by outcome.',
       Array.from(this.#attempts, ([outcome, count]) => [{ outcome }, count]),
     );
+    const { shuffleBytes, diskFreeBytes } = figures();
+    page.gauge('millrace_worker_shuffle_bytes', 'Outputs of queries kept here.', shuffleBytes);
+    page.gauge('millrace_worker_disk_free_bytes', 'Free space of their disk.', diskFreeBytes);
     this.#process ??= new ProcessMetrics();
     this.#process.write(page);
     return page.text();

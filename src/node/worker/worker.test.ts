@@ -37,7 +37,7 @@ function failed(code: MillraceError['code']): MillraceError {
   return new MillraceError({ code, what: `${code}.` });
 }
 
-test('it registers with all it may hold and polls after that, never before', async () => {
+test('it registers with its slots and prefetch, and polls only after that', async () => {
   await start({ slots: 3, prefetch: 2 });
   expect(leader.registered).toMatchObject([{ id: 'w', sessionId: 's1', slots: 3, prefetch: 2 }]);
   expect(leader.registered[0]!.executors).toEqual(
@@ -48,14 +48,14 @@ test('it registers with all it may hold and polls after that, never before', asy
   ]);
 });
 
-test('a worker without slots registers and asks for orders only', async () => {
+test('a worker without slots registers and polls for orders only', async () => {
   const { clock } = await start({ slots: 0 });
   await clock.advance(10_000);
   expect(leader.registered).toMatchObject([{ slots: 0 }]);
   expect(new Set(leader.polls.map(({ capacity }) => capacity))).toEqual(new Set([0]));
 });
 
-test('it registers for ever, waiting longer each time up to a limit', async () => {
+test('it retries registration forever, with backoff', async () => {
   let failures = 0;
   leader.onRegister = () => {
     failures += 1;
@@ -75,12 +75,12 @@ test('it registers for ever, waiting longer each time up to a limit', async () =
   expect(new Set(leader.registered.map(({ sessionId }) => sessionId))).toEqual(new Set(['s1']));
 });
 
-test('an incompatible leader ends the start with its own words', async () => {
+test('an incompatible leader fails the start with its message', async () => {
   leader.onRegister = () => Promise.reject(failed('incompatible'));
   await expect(rig({ leader }).worker.start()).rejects.toThrow('incompatible.');
 });
 
-test('a wrong token ends the first start but not a later registration', async () => {
+test('a wrong token fails the start, but not a later registration', async () => {
   leader.onRegister = () => Promise.reject(failed('unauthenticated'));
   await expect(rig({ leader }).worker.start()).rejects.toThrow('unauthenticated.');
 
@@ -120,7 +120,7 @@ test('a task runs, and its start and its result travel in one report', async () 
   expect(leader.polls.at(-1)).toMatchObject({ pollNo: 3, capacity: 4, held: [] });
 });
 
-test('a task that takes its time is reported as started at once', async () => {
+test('the start of a long task is reported at once', async () => {
   await start();
   leader.give(assignment(1, 'gate'));
   await calm();
@@ -128,7 +128,7 @@ test('a task that takes its time is reported as started at once', async () => {
   expect(leader.polls.at(-1)).toMatchObject({ capacity: 3, held: [lease(1)] });
 });
 
-test('no more handlers than slots are at work; the rest waits in its order', async () => {
+test('no more handlers than slots run; the rest is queued in order', async () => {
   await start({ slots: 2, prefetch: 2 });
   leader.give(...[1, 2, 3, 4, 5].map((no) => assignment(no, 'gate')));
   await calm();
@@ -158,7 +158,7 @@ test('a result that was not acknowledged is held and reported again until there 
   expect(leader.reports).toHaveLength(sent);
 });
 
-test('a lost verdict aborts the handler and nothing more is said of it', async () => {
+test('a `lost` verdict aborts the handler, and nothing more is reported', async () => {
   await start();
   leader.verdict = () => 'lost';
   leader.give(assignment(1, 'gate'));
@@ -171,7 +171,7 @@ test('a lost verdict aborts the handler and nothing more is said of it', async (
   expect(leader.polls.at(-1)).toMatchObject({ capacity: 4, held: [] });
 });
 
-test('an order aborts the handler, which then says so', async () => {
+test('an abort order aborts the handler, which is then reported', async () => {
   await start();
   leader.give(assignment(1, 'gate'));
   await calm();
@@ -182,7 +182,7 @@ test('an order aborts the handler, which then says so', async () => {
   expect(leader.reported).toEqual(['started 1', 'aborted 1']);
 });
 
-test('an aborted handler that comes to its end says what it has: the leader decides', async () => {
+test('an aborted handler that completes reports its result: the leader decides', async () => {
   gate = new Gate('gate', false);
   await start();
   leader.give(assignment(1, 'gate'));
@@ -195,7 +195,7 @@ test('an aborted handler that comes to its end says what it has: the leader deci
   expect(leader.reported).toEqual(['started 1', 'completed 1']);
 });
 
-test('a prefetched task that is not wanted any more is never started', async () => {
+test('a cancelled prefetched task is never started', async () => {
   await start({ slots: 1, prefetch: 1 });
   leader.give(assignment(1, 'gate'), assignment(2, 'gate'));
   await calm();
@@ -209,7 +209,7 @@ test('a prefetched task that is not wanted any more is never started', async () 
   expect(gate.calls).toHaveLength(1);
 });
 
-test('a handler that ignores its abort costs the process after the grace period', async () => {
+test('a handler that ignores its abort ends the process after the grace period', async () => {
   gate = new Gate('gate', false);
   const { clock, stuck } = await start({ settings: { abortGraceMs: 5_000 } });
   leader.give(assignment(1, 'gate'));
@@ -224,7 +224,7 @@ test('a handler that ignores its abort costs the process after the grace period'
   );
 });
 
-test('with an order outstanding the leader is not asked more often than the pace allows', async () => {
+test('with an order outstanding the leader is not polled more often than allowed', async () => {
   gate = new Gate('gate', false);
   const { clock } = await start();
   leader.give(assignment(1, 'gate'));
@@ -237,7 +237,7 @@ test('with an order outstanding the leader is not asked more often than the pace
   expect(leader.polls.length - before).toBeLessThanOrEqual(21);
 });
 
-test('a leader that asks to be left alone is left alone', async () => {
+test('a requested backoff of the leader is respected', async () => {
   const { clock } = await start();
   leader.orders = { abort: [], drain: false, slowDownMs: 1_000 };
   leader.answer(true);
@@ -247,7 +247,7 @@ test('a leader that asks to be left alone is left alone', async () => {
   expect(leader.polls).toHaveLength(2);
 });
 
-test('a parked poll takes one more for each task that has ended, and need not be renewed for it', async () => {
+test('a parked poll accepts one more task for each ended one, without being renewed', async () => {
   const { clock } = await start({ slots: 2, prefetch: 0 });
   leader.give(...[1, 2, 3].map((no) => assignment(no, 'gate')));
   await clock.advance(100);
@@ -261,7 +261,7 @@ test('a parked poll takes one more for each task that has ended, and need not be
   expect(leader.polls.at(-1)).toMatchObject({ pollNo: 3 });
 });
 
-test('a parked poll is renewed when twice as much room is free as the leader knows of, and not before', async () => {
+test('a parked poll is renewed only when twice as many slots are free as the leader knows of', async () => {
   const { clock } = await start({ slots: 4, prefetch: 0 });
   leader.give(...[1, 2, 3].map((no) => assignment(no, 'gate')));
   await clock.advance(100);
@@ -302,7 +302,7 @@ test.each(['unknown_session', 'superseded'] as const)(
   },
 );
 
-test('two workers of one name do not fight for it without end', async () => {
+test('two workers with one name do not replace each other forever', async () => {
   const { clock } = await start();
   leader.onPoll = () => {
     throw failed('superseded');
@@ -329,7 +329,7 @@ test('a new session waits for the handlers of the old one', async () => {
   expect(leader.reported).toEqual(['started 1']);
 });
 
-test('without an answer to its heartbeats it stops its work before the leader can give it away', async () => {
+test('without answers to its heartbeats it stops its work before the leases can expire', async () => {
   const { clock } = await start();
   leader.give(assignment(1, 'gate'));
   await clock.advance(3_000);
@@ -344,7 +344,7 @@ test('without an answer to its heartbeats it stops its work before the leader ca
   expect(leader.registered.map(({ sessionId }) => sessionId)).toEqual(['s1', 's2']);
 });
 
-test('a missing executor is reported as missing, in words that name it', async () => {
+test('a missing executor is reported as missing, by name', async () => {
   await start();
   leader.give(assignment(1, 'nobody'));
   await calm();
@@ -368,7 +368,7 @@ test('an assignment that is sent again runs once', async () => {
   expect(gate.calls).toHaveLength(1);
 });
 
-test('with too much unreported it takes no more work until the leader has heard', async () => {
+test('with too many unacknowledged reports it takes no more work', async () => {
   const { clock } = await start({ settings: { unreportedBytesMax: 10 } });
   leader.onReport = () => Promise.reject(failed('unreachable'));
   leader.give(assignment(1, 'echo', { input: '"a long result"' }));

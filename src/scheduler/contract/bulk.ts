@@ -1,5 +1,5 @@
 /** One action on all jobs that fit a filter. It is a job itself, run by the leader's own node. */
-import { JOB_STATES, MillraceError, readLabel } from '../core/index.ts';
+import { JOB_STATES, MillraceError, isObject, isStorableText, readLabel } from '../core/index.ts';
 import type { JobState } from '../core/index.ts';
 import type { JobsQuery } from './reader-port.ts';
 
@@ -59,6 +59,8 @@ function stateOf(value: unknown): JobState {
 function nameOf(value: unknown): string {
   if (typeof value !== 'string' || value.length > 1_000)
     throw bad('/filter/name', 'It must be text of at most 1,000 characters.');
+  if (!isStorableText(value))
+    throw bad('/filter/name', 'It contains NUL or an unpaired surrogate.');
   return value;
 }
 
@@ -73,12 +75,11 @@ function fieldsOf(
   path: string,
   known: readonly string[],
 ): Readonly<Record<string, unknown>> {
-  if (typeof value !== 'object' || value === null || Array.isArray(value))
-    throw bad(path, 'It must be an object.');
+  if (!isObject(value)) throw bad(path, 'It must be an object.');
   const other = Object.keys(value).find((key) => !known.includes(key));
   if (other !== undefined)
     throw bad(`${path}/${other.slice(0, 80)}`, `Known fields are ${known.join(', ')}.`);
-  return value as Readonly<Record<string, unknown>>;
+  return value;
 }
 
 const bad = (path: string, what: string, todo?: string): MillraceError =>

@@ -11,13 +11,14 @@ export type { LogLevel, LogPage, LogShape, LogsQuery, TaskLogLine } from './task
 export { millraceVersion, ownHandshake } from './handshake.ts';
 export * from './bulk.ts';
 export type * from './job-service.ts';
-export { JsonText, parsedJob } from './json-text.ts';
+export { JsonText } from './json-text.ts';
 export type { ReadJob, ReadResult } from './json-text.ts';
 export type * from './leader-services.ts';
 export * from './query-service.ts';
 export { nodesThat } from './node-filter.ts';
 export type { NodeFilter } from './node-filter.ts';
 export { PAYLOAD_BYTES_MAX } from './payload.ts';
+export type * from './queue-service.ts';
 export type * from './reader-port.ts';
 export type * from './schedule-service.ts';
 export type * from './shapes.ts';

@@ -20,14 +20,4 @@ export class JsonText {
 export type ReadResult = Json | JsonText;
 
 /** A job as readers pass it on. */
-export type ReadJob = JobShape<ReadResult>;
-
-/** The job with its results as values. */
-export function parsedJob(job: ReadJob): JobShape {
-  const tasks = job.tasks.map((task) => ({ ...task, result: parsed(task.result) }));
-  return { ...job, result: parsed(job.result), tasks };
-}
-
-function parsed(result: ReadResult): Json {
-  return result instanceof JsonText ? result.toJSON() : result;
-}
+export type ReadJob = JobShape<ReadResult, Date>;

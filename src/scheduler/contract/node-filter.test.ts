@@ -8,7 +8,7 @@ function node(id: string, executors: readonly string[], capabilities: object): N
   return {
     ...{ id: id as NodeId, status: 'healthy', draining: false, slots: 1, running: 0 },
     ...{ executors, capabilities: capabilities as NodeShape['capabilities'], address: null },
-    ...{ version: '', quarantinedUntil: null, registeredAt: '', seenAt: '' },
+    ...{ version: '', quarantinedUntil: null, registeredAt: '', seenAt: '', figures: null },
   };
 }
 

@@ -12,10 +12,10 @@ export interface NodeFilter {
   readonly capability?: string;
 }
 
-export function nodesThat(
-  nodes: readonly NodeShape[],
+export function nodesThat<At>(
+  nodes: readonly NodeShape<At>[],
   { executor, operator, capability }: NodeFilter,
-): readonly NodeShape[] {
+): readonly NodeShape<At>[] {
   const [name, value] = capability === undefined ? [] : readTest(capability);
   return nodes.filter(
     ({ executors, capabilities }) =>

@@ -4,22 +4,22 @@ import type { Dated, JobsQuery, Page } from './reader-port.ts';
 import type { QueryShape } from './shapes.ts';
 
 /** A query in a list. */
-export interface QuerySummary {
+export interface QuerySummary<At = string> {
   readonly id: JobId;
   /** The beginning of its SQL text, or its name. */
   readonly name: string;
   readonly state: JobState;
   readonly error: TaskError | null;
-  readonly submittedAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
+  readonly submittedAt: At;
+  readonly startedAt: At | null;
+  readonly finishedAt: At | null;
 }
 
 export interface QueryReader {
   /** Null when there is no such job, or it is not a query. */
-  query(id: JobId): Promise<Dated<QueryShape | null>>;
+  query(id: JobId): Promise<Dated<QueryShape<Date> | null>>;
   /** Newest first. A page may have fewer than asked for and still not be the last: the cursor says. */
-  queries(query: Omit<JobsQuery, 'name'>): Promise<Dated<Page<QuerySummary>>>;
+  queries(query: Omit<JobsQuery, 'name'>): Promise<Dated<Page<QuerySummary<Date>>>>;
 }
 
 /** How rows are written for a reader. */

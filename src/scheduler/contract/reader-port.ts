@@ -15,7 +15,7 @@ import type { ReadJob, ReadResult } from './json-text.ts';
 
 /** An answer, and how fresh it is. */
 export interface Dated<T> {
-  readonly asOf: AsOf;
+  readonly asOf: AsOf<Date>;
   readonly value: T;
 }
 
@@ -34,10 +34,16 @@ export interface JobsQuery {
   readonly cursor?: string;
 }
 
+export interface CountedJobs {
+  readonly counts: Readonly<Record<JobState, number>>;
+  /** False when there are more jobs than were looked at; the newest were. */
+  readonly isWhole: boolean;
+}
+
 /** Events in order; an empty list is a sign of life. */
 export interface EventPage {
-  readonly events: readonly EventShape[];
-  readonly asOf: AsOf;
+  readonly events: readonly EventShape<Date>[];
+  readonly asOf: AsOf<Date>;
 }
 
 export interface EventsQuery {
@@ -50,18 +56,22 @@ export interface EventsQuery {
 
 export interface Reader {
   leader(): Promise<LeaderAddress | null>;
-  jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>>;
+  jobs(query: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>>;
+  /** By state. May be some seconds old where there are many. */
+  jobCounts(): Promise<Dated<CountedJobs>>;
   /** Null when there is no such job; throws `not_found` where it is known why. */
   job(id: JobId): Promise<Dated<ReadJob | null>>;
-  /** Null when there is no such task. */
-  task(job: JobId, task: TaskId): Promise<Dated<TaskDetail<ReadResult> | null>>;
-  deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>>;
+  /** Null when there is no such task. Its times are text where it comes from another node, as JSON. */
+  task(job: JobId, task: TaskId): Promise<Dated<TaskDetail<ReadResult, Date | string> | null>>;
+  deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask<Date>>>>;
   /** What the tasks of a job have printed. Null when there is no such job. */
   logs(query: LogsQuery): Promise<LogPage | null>;
-  nodes(): Promise<Dated<readonly NodeShape[]>>;
-  schedules(): Promise<Dated<readonly ScheduleShape[]>>;
+  nodes(): Promise<Dated<readonly NodeShape<Date>[]>>;
+  schedules(): Promise<Dated<readonly ScheduleShape<Date>[]>>;
   /** The number of the last event. */
-  head(): Promise<AsOf>;
+  head(): Promise<AsOf<Date>>;
+  /** How many commits the tables lack, on the leader of a store with a journal; null elsewhere. */
+  unfolded?(): Promise<number | null>;
   /**
    * Follows the log until the signal aborts, at the pace of the iteration: nothing is buffered for a slow follower.
    * Throws `expired` if `after` is past retention, or not part of the history any more. Yields an empty page as a

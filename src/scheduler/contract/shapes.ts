@@ -1,5 +1,5 @@
 /** The public shapes of jobs, tasks, nodes, events and schedules: the same in the HTTP API, in the client and on
- * observers. Times are ISO 8601 text, by the database's clock. */
+ * observers. Times are by the database's clock: ISO 8601 text in JSON, and dates where nodes pass them on (`At`). */
 import type {
   Json,
   JobId,
@@ -14,19 +14,20 @@ import type {
   TaskError,
   TaskId,
   TaskState,
+  TaskTree,
 } from '../core/index.ts';
 
 /** Everything up to this event is in the answer. */
-export interface AsOf {
+export interface AsOf<At = string> {
   readonly seq: number;
-  readonly at: string;
+  readonly at: At;
   /** The history that the number belongs to: the same number means something else after the database has
    * lost commits. Absent before there is any. */
   readonly history?: string;
 }
 
 /** A job without its tasks, as lists show it. */
-export interface JobSummary {
+export interface JobSummary<At = string> {
   readonly id: JobId;
   /** Increases with every job; lists are sorted by it, newest first. */
   readonly no: number;
@@ -38,31 +39,31 @@ export interface JobSummary {
   readonly idempotencyKey: string | null;
   readonly labels: Labels;
   /** None of its tasks starts before then; null for a job that started at once. */
-  readonly runAt: string | null;
+  readonly runAt: At | null;
   /** The id of the trace in which it was submitted, 32 hexadecimal digits; null if it belongs to none. */
   readonly trace: string | null;
   /** What remains of it after its end. */
   readonly keep: Keep;
   readonly scheduleId: ScheduleId | null;
   /** The scheduled time of the occurrence, even if the job started later. */
-  readonly scheduledAt: string | null;
+  readonly scheduledAt: At | null;
   readonly error: TaskError | null;
-  readonly createdAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
+  readonly createdAt: At;
+  readonly startedAt: At | null;
+  readonly finishedAt: At | null;
 }
 
-export interface JobShape<Result = Json> extends JobSummary {
+export interface JobShape<Result = Json, At = string> extends JobSummary<At> {
   /** Null until it has succeeded. See `jobResult` for a document that names no output. */
   readonly result: Result;
   /** There is a result, but it is too large to be shown with the job. */
   readonly isResultOmitted?: true;
-  readonly tasks: readonly TaskShape<Result>[];
+  readonly tasks: readonly TaskShape<Result, At>[];
   /** Earlier runs of tasks, oldest first. */
-  readonly history: readonly PastRun[];
+  readonly history: readonly PastRun<At>[];
 }
 
-export interface TaskShape<Result = Json> {
+export interface TaskShape<Result = Json, At = string> {
   readonly id: TaskId;
   readonly state: TaskState;
   readonly run: number;
@@ -72,19 +73,21 @@ export interface TaskShape<Result = Json> {
   readonly dependsOn: readonly TaskId[];
   readonly parent: TaskId | null;
   readonly progress: number;
+  /** How far everything below it has come; only of a task with children, where a whole job is shown. */
+  readonly tree?: TaskTree;
   readonly result: Result;
   /** There is a result, but the job has too much of them to show them all. */
   readonly isResultOmitted?: true;
   readonly error: TaskError | null;
   /** Why it does not run, in a sentence; null for a task that does not wait, or when only the leader knows. */
   readonly waiting: string | null;
-  readonly queuedAt: string | null;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
+  readonly queuedAt: At | null;
+  readonly startedAt: At | null;
+  readonly finishedAt: At | null;
 }
 
 /** One task with all that is stored of it. */
-export interface TaskDetail<Result = Json> extends TaskShape<Result> {
+export interface TaskDetail<Result = Json, At = string> extends TaskShape<Result, At> {
   /** As the job document has it, references included. */
   readonly input: Result;
   /** As its handler gets it, with results in the places of references. Null while one of them is missing, or if it is
@@ -95,9 +98,9 @@ export interface TaskDetail<Result = Json> extends TaskShape<Result> {
   /** Finished steps of its current run. */
   readonly steps: readonly { readonly name: string; readonly result: Result }[];
   /** Each assignment to a node, oldest first, as far back as events are retained; the current one last. */
-  readonly attempts: readonly AttemptShape[];
+  readonly attempts: readonly AttemptShape<At>[];
   /** While it runs: who may run it, and until when without another heartbeat. */
-  readonly lease: LeaseShape | null;
+  readonly lease: LeaseShape<At> | null;
 }
 
 /** `lost`: the node was lost, or the input. `returned`: it counts as no attempt, and its number is used again.
@@ -112,14 +115,14 @@ export type AttemptOutcome =
   | 'skipped'
   | 'discarded';
 
-export interface AttemptShape {
+export interface AttemptShape<At = string> {
   readonly run: number;
   readonly attempt: number;
   readonly fence: number;
   readonly node: NodeId | null;
   /** When the worker said so, or else when it was assigned. */
-  readonly started: string | null;
-  readonly finished: string | null;
+  readonly started: At | null;
+  readonly finished: At | null;
   /** Null while it runs. */
   readonly outcome: AttemptOutcome | null;
   readonly error: TaskError | null;
@@ -127,39 +130,48 @@ export interface AttemptShape {
   readonly speculative: boolean;
 }
 
-export interface LeaseShape {
+export interface LeaseShape<At = string> {
   readonly node: NodeId;
   readonly attempt: number;
   readonly fence: number;
   /** When it was assigned; only the leader knows. */
-  readonly since: string | null;
+  readonly since: At | null;
   /** When it ends unless its session is renewed; only the leader knows. */
-  readonly expiresAt: string | null;
+  readonly expiresAt: At | null;
 }
 
-export interface PastRun {
+export interface PastRun<At = string> {
   readonly id: TaskId;
   readonly run: number;
   readonly state: TaskState;
   readonly attempt: number;
   readonly node: NodeId | null;
   readonly error: TaskError | null;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
+  readonly startedAt: At | null;
+  readonly finishedAt: At | null;
 }
 
 /** A task that is out of attempts. */
-export interface DeadTask {
+export interface DeadTask<At = string> {
   readonly job: JobId;
   readonly task: TaskId;
   readonly executor: string;
   readonly attempt: number;
   readonly node: NodeId | null;
   readonly error: TaskError | null;
-  readonly finishedAt: string | null;
+  readonly finishedAt: At | null;
 }
 
-export interface NodeShape {
+/** What a worker measures of its process and its disk. For people: it decides nothing. */
+export interface WorkerFigures {
+  readonly residentBytes: number;
+  /** Outputs of queries that it keeps for others. */
+  readonly shuffleBytes: number;
+  /** Of the disk that they lie on; 0 where it is not known. */
+  readonly diskFreeBytes: number;
+}
+
+export interface NodeShape<At = string> {
   readonly id: NodeId;
   readonly status: NodeStatus;
   readonly draining: boolean;
@@ -170,23 +182,25 @@ export interface NodeShape {
   readonly capabilities: Readonly<Record<string, Json>>;
   readonly address: string | null;
   readonly version: string;
-  readonly quarantinedUntil: string | null;
-  readonly registeredAt: string;
-  readonly seenAt: string;
+  readonly quarantinedUntil: At | null;
+  readonly registeredAt: At;
+  readonly seenAt: At;
+  /** As of its last heartbeat; null where the node that answers does not lead, and for a worker that says nothing. */
+  readonly figures: WorkerFigures | null;
 }
 
-export interface ScheduleShape {
+export interface ScheduleShape<At = string> {
   readonly id: ScheduleId;
   readonly spec: Json;
   readonly paused: boolean;
-  readonly nextAt: string | null;
-  readonly lastAt: string | null;
+  readonly nextAt: At | null;
+  readonly lastAt: At | null;
   readonly lastJob: JobId | null;
 }
 
-export interface EventShape {
+export interface EventShape<At = string> {
   readonly seq: number;
-  readonly at: string;
+  readonly at: At;
   readonly kind: LogKind;
   readonly job: JobId | null;
   readonly task: TaskId | null;
@@ -198,7 +212,7 @@ export interface EventShape {
 }
 
 /** A query: a job whose tasks run fragments of a plan. */
-export interface QueryShape {
+export interface QueryShape<At = string> {
   readonly id: JobId;
   readonly state: JobState;
   readonly sql: string;
@@ -211,11 +225,11 @@ export interface QueryShape {
   readonly stages: readonly StageShape[];
   /** While it waits for admission: how many are before it, and why it waits. */
   readonly waiting: { readonly position: number; readonly why: string } | null;
-  readonly submittedAt: string;
-  readonly startedAt: string | null;
-  readonly finishedAt: string | null;
+  readonly submittedAt: At;
+  readonly startedAt: At | null;
+  readonly finishedAt: At | null;
   /** From then on its rows are gone; null while it runs. */
-  readonly expiresAt: string | null;
+  readonly expiresAt: At | null;
 }
 
 export interface StageShape {
@@ -250,6 +264,23 @@ export interface StageShape {
   readonly partitionBytes: readonly number[];
   /** How the partitions that it reads are grouped into tasks; null before that is decided, or if it never is. */
   readonly grouping: StageGrouping | null;
+  /** How its scans are filtered by the keys of other stages; empty before that is decided, or if they are not. */
+  readonly filters: readonly StageFilter[];
+  /** Rows that these filters have left out; null if nobody has counted them, which only EXPLAIN ANALYZE asks for. */
+  readonly filteredRows: number | null;
+}
+
+/** Decided when the stage that has the keys has ended, from the values in its output. */
+export interface StageFilter {
+  /** The column that is filtered: `lineitem.l_partkey`. */
+  readonly name: string;
+  /** The stage that has the keys, and its rows. */
+  readonly from: number;
+  readonly rows: number;
+  /** `list`: by all keys, `bitmap`: by their hashes, `range`: between the least and the greatest, `empty`: no row is needed, `none`: not at all. */
+  readonly by: 'none' | 'empty' | 'range' | 'list' | 'bitmap';
+  /** How many keys there are, if they are listed. */
+  readonly keys: number | null;
 }
 
 /** Decided when the producers of a stage have ended, from what they have written. */
@@ -263,4 +294,18 @@ export interface StageGrouping {
   /** What it was decided by: the setting `targetPartitionBytes`, and how many tasks could run at the same time. */
   readonly targetBytes: number;
   readonly slots: number;
+  /** Partitions that were too large for one task. */
+  readonly skewed: readonly SkewedPartitionShape[];
+}
+
+export interface SkewedPartitionShape {
+  readonly partition: number;
+  readonly rows: number;
+  readonly bytes: number;
+  /** How many times the median of all partitions it is; null if that is 0. */
+  readonly times: number | null;
+  /** Tasks that read it: one if it was not split. */
+  readonly tasks: number;
+  /** The stage by whose tasks its rows are split; null if the operators need all rows of a partition together. */
+  readonly stage: number | null;
 }

@@ -38,7 +38,7 @@ export interface SignedParts {
 const VERSION = 'v1';
 const PREFIX = 'whsec_';
 const TOLERANCE_MS = 5 * 60_000;
-/** Whoever sends more only wants to keep the receiver busy. */
+/** More signatures than this are an attack. */
 const SIGNATURES_MAX = 16;
 
 /** `secrets` has the current one, and while it is being replaced the next one. */
@@ -97,7 +97,7 @@ export function verifyWebhook(
     return given.some((one) => isEqual(one, expected));
   });
   if (!isSigned) throw refused('no signature fits the secret, the id, the time and the body');
-  // After the signature: a stranger learns nothing of this clock.
+  // After the signature: an unauthenticated sender learns nothing about this clock.
   if (Math.abs(nowMs - Number(timestamp) * 1_000) > toleranceMs)
     throw refused('it was signed too long ago, or the clocks differ');
   return JSON.parse(text) as WebhookEvent;

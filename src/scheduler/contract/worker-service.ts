@@ -20,6 +20,7 @@ import type {
   Wait,
 } from '../core/index.ts';
 
+import type { WorkerFigures } from './shapes.ts';
 import type { TaskLogLine } from './task-log.ts';
 
 /** Grows when the two sides would no longer understand each other. */
@@ -54,6 +55,7 @@ export interface Beat extends Session {
   /** What the worker offers now, its operators included. An operator may come and go; an executor that was not
    * registered has to be registered anew. */
   readonly executors: readonly string[];
+  readonly figures?: WorkerFigures;
 }
 
 export interface PollRequest extends Session {

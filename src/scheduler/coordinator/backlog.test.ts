@@ -32,7 +32,7 @@ function nextBatch(backlog: Backlog): string[] {
 }
 
 describe('a backlog', () => {
-  test('lets small events wait for one large one at most, and large ones wait for each other', () => {
+  test('small events wait for at most one large one, and large ones for each other', () => {
     const backlog = new Backlog({ ...LIMITS, largeBytesMax: 100 * MIB });
     for (const name of ['L1', 'L2', 'L3', 'L4']) backlog.push(input(event(name, LARGE)));
     expect(nextBatch(backlog)).toEqual(['L1']);
@@ -70,7 +70,7 @@ describe('a backlog', () => {
     expect(backlog.refusal(small, none, null)?.code).toBe('overloaded');
   });
 
-  test('hears sessions when clients have used up their share', () => {
+  test('accepts session events when clients have used up their share', () => {
     const backlog = new Backlog(LIMITS);
     const open = new CommitBatch();
     for (let at = 0; at < 5; at += 1) backlog.push(input(event('s', 900_000)));
@@ -81,7 +81,7 @@ describe('a backlog', () => {
     expect(backlog.refusal({ type: 'report', ...session, items }, open, null)).toBeNull();
   });
 
-  test('takes one event that is larger than its limit, when nothing else waits', () => {
+  test('accepts one event that exceeds its limit when nothing else waits', () => {
     const backlog = new Backlog(LIMITS);
     expect(backlog.refusal(event('x', 20 * MIB), new CommitBatch(), null)).toBeNull();
   });

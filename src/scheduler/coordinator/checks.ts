@@ -5,6 +5,7 @@ import {
   SCHEDULE_ID_LENGTH_MAX,
   isId,
   isOccurrenceId,
+  checkStorable,
   parseCapabilities,
   utf8Bytes,
 } from '../core/index.ts';
@@ -20,6 +21,10 @@ export function checkId(id: string, kind: string): void {
     what: `${JSON.stringify(cleanText(id).slice(0, 80))} is not a valid ${kind} id.`,
     todo: 'Use up to 200 letters, digits and _ . : @ + = -',
   });
+}
+
+export function isNewJobId(id: string): boolean {
+  return isId(id) && !isOccurrenceId(id);
 }
 
 /** An id that a client chooses for a new job. */
@@ -112,4 +117,14 @@ export function parsedDocument(text: string): unknown {
   } catch (cause) {
     throw new MillraceError({ code: 'bad_input', what: 'The document is not valid JSON.', cause });
   }
+}
+
+/** Of a request for a query, before the planner reads the rest of it. */
+export function idempotencyKeyIn(request: unknown): string | null {
+  const isObject = typeof request === 'object' && request !== null;
+  const key = isObject && 'idempotencyKey' in request ? request.idempotencyKey : null;
+  if (typeof key !== 'string') return null;
+  // The store is asked for it.
+  checkStorable(key, '/idempotencyKey');
+  return key;
 }

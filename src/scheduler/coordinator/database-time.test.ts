@@ -15,12 +15,12 @@ function setUp(): { time: DatabaseTime; at: (ms: number) => number } {
 }
 
 describe('the time of the database', () => {
-  test('goes on between two answers', () => {
+  test('advances between two answers', () => {
     const { at } = setUp();
     expect([at(0), at(10), at(250)]).toEqual([1_000, 1_010, 1_250]);
   });
 
-  test('is not set back by an answer that was long on its way', () => {
+  test('is not set back by a slow answer', () => {
     const { time, at } = setUp();
     at(5_000);
     // Asked at 1000 and answered from the database at 2001, but heard only now.

@@ -16,7 +16,7 @@ export interface DispatcherOptions {
   readonly clock: Clock;
   readonly leaderTerm: LeaderTerm;
   readonly memory: Memory;
-  /** Reads back what is needed to serve, to start over after a bad event. */
+  /** Loads what is needed to serve, to start over after a bad event. */
   readonly reload: () => Promise<Memory>;
   /** It serves again from a fresh memory, which still lacks the jobs that are not running. */
   readonly onReloaded: () => void;
@@ -36,7 +36,7 @@ export interface DispatcherOptions {
   readonly backlogMax?: number;
 }
 
-/** A state fresh from the store, and what reading it back found to be done. */
+/** A state just loaded from the store, and what loading found to be done. */
 export interface Memory {
   readonly state: SchedulerState;
   readonly effects: Effects;

@@ -215,7 +215,7 @@ describe('bad events', () => {
     expect(await again).toHaveLength(1);
   });
 
-  test('what a timer does wrong is not laid on a caller: it ends the leader term', async () => {
+  test('a fault in a timer is not blamed on a caller: it ends the leader term', async () => {
     await ScriptedWorker.join(led.leader, 'w', ['echo']);
     gate.refuseIf(({ nodeUpserts }) =>
       nodeUpserts.some(({ status }) => status === 'stale') ? fault('bad_row') : null,
@@ -288,7 +288,7 @@ describe('back-pressure', () => {
     }
   });
 
-  test('those who only look do not crowd out those who bring work, nor slow workers down', async () => {
+  test('readers neither crowd out submissions nor slow workers down', async () => {
     const slow = gated(memoryStore(clock));
     const { leader } = await lead(slow.store, clock, { backlogMax: 10 });
     await leader.loaded;
@@ -366,7 +366,7 @@ describe('time', () => {
     ]);
   });
 
-  test('a silent session is ended by time and its task goes to another node', async () => {
+  test('a session without heartbeats expires, and its task goes to another node', async () => {
     const silent = await ScriptedWorker.join(led.leader, 'silent', ['echo']);
     const alive = await ScriptedWorker.join(led.leader, 'alive', ['echo']);
     await submit('one');

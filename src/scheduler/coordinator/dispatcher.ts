@@ -138,7 +138,7 @@ export class Dispatcher {
   }
 
   /**
-   * Reads jobs back from the store into the memory. Jobs that end while `read` is under way stay
+   * Loads jobs from the store into the memory. Jobs that end while `read` is under way stay
    * ended, and what was read for a memory that was dropped meanwhile is read again.
    */
   async load(read: () => Promise<readonly JobImage[]>): Promise<readonly JobImage[]> {

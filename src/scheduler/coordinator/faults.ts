@@ -89,6 +89,6 @@ export function noSecret(): MillraceError {
     code: 'bad_input',
     path: '/webhooks',
     what: 'This server has no secret to sign webhooks with.',
-    todo: 'Set MILLRACE_WEBHOOK_SECRETS on every server of the cluster.',
+    todo: 'Set MILLRACE_WEBHOOK_SECRETS on every server of the cluster, or settings.webhookSecrets of createRuntime.',
   });
 }

@@ -10,7 +10,7 @@ import type {
   WorkerReport,
 } from '../contract/index.ts';
 import { leasedFragment } from './held-leases.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 
 type Fragments = ReadonlyMap<number, HeldFragment>;
 type Completed = Extract<WorkerReport, { kind: 'completed' }>;

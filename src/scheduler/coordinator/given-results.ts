@@ -1,7 +1,7 @@
 import { decodeOptions } from '../core/index.ts';
 import type { JobImage, Rerun, Seed, TaskNo } from '../core/index.ts';
 import { refKey } from '../store/index.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 
 /** The results that came with a job, for tasks that are done when it is admitted: they are needed when it
  * runs again. Most jobs have none, and then nothing is read. */

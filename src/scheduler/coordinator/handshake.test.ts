@@ -6,7 +6,7 @@ const leader: Handshake = { protocol: 3, millrace: '1.4.2', duckdb: 'v1.5.6' };
 const joins = (worker: Partial<Handshake>, at: Handshake = leader): void =>
   checkHandshake(at, { ...leader, ...worker });
 
-test('a worker of the same versions joins, and one that runs no SQL', () => {
+test('a worker with the same versions may join, and one that runs no SQL', () => {
   expect(() => joins({})).not.toThrow();
   expect(() => joins({ duckdb: null })).not.toThrow();
   expect(() => joins({}, { ...leader, duckdb: null })).not.toThrow();
@@ -28,7 +28,7 @@ test.each([
   expect(() => joins(worker)).toThrow(named);
 });
 
-test('before 1.0 another minor version is another line', () => {
+test('before 1.0 another minor version is incompatible', () => {
   expect(() => joins({ millrace: '0.4.0' }, { ...leader, millrace: '0.3.0' })).toThrow(
     'Millrace 0.4.0',
   );

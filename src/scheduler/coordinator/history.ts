@@ -30,18 +30,13 @@ const JOBS_MAX = 20_000;
 
 export class AcknowledgedHistory {
   readonly #ids: Map<JobNo, JobId> = new Map();
-  readonly #jobsMax: number;
   #last: TermRecord | null = null;
-
-  constructor(jobsMax: number = JOBS_MAX) {
-    this.#jobsMax = jobsMax;
-  }
 
   /** A batch was committed. */
   learn({ jobInserts }: Batch): void {
     for (const { no, id } of jobInserts) this.#ids.set(no, id);
     for (const no of this.#ids.keys()) {
-      if (this.#ids.size <= this.#jobsMax) break;
+      if (this.#ids.size <= JOBS_MAX) break;
       this.#ids.delete(no);
     }
   }

@@ -29,7 +29,7 @@ async function pass(clock: VirtualClock, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 2_000) await clock.advance(2_000);
 }
 
-test('finished jobs and old events go when their time is over, live jobs stay', async () => {
+test('finished jobs and old events are pruned after their retention, live jobs stay', async () => {
   const clock = new VirtualClock();
   const store = memoryStore(clock);
   await filled(store, clock);

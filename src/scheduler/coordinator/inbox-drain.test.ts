@@ -20,7 +20,7 @@ function talking(clock: VirtualClock) {
   return { store, heard };
 }
 
-test('it drains at the start, at every word, and every five seconds', async () => {
+test('drains at the start, at every notification, and every five seconds', async () => {
   const clock = new VirtualClock();
   const { store, heard } = talking(clock);
   const inbox = new InboxDrain(store, clock);
@@ -46,7 +46,7 @@ test('it drains at the start, at every word, and every five seconds', async () =
   expect(heard.stops).toBe(1);
 });
 
-test('a word that comes while it drains is heard afterwards', async () => {
+test('a notification during a drain causes another one', async () => {
   const clock = new VirtualClock();
   const { store, heard } = talking(clock);
   const inbox = new InboxDrain(store, clock);

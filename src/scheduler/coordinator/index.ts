@@ -1,6 +1,6 @@
 /**
  * The leader: elected for a term, it feeds events to the core, commits the effects in groups and
- * answers after the commit. Dispatching, reading back, election and the services at which clients and
+ * answers after the commit. Dispatching, loading, election and the services at which clients and
  * workers are served live here. The rules themselves live in the core, the tables in the store.
  */
 export { cronCalendar } from './calendar.ts';

@@ -54,7 +54,7 @@ async function failOver(): Promise<void> {
 }
 
 describe('submitting', () => {
-  test('bad input names the field, and nothing is stored', async () => {
+  test('invalid input names the field, and nothing is stored', async () => {
     const bad = submit('bad', { tasks: [task('a', { dependsOn: ['ghost'] })] });
     await expect(bad).rejects.toMatchObject({ code: 'bad_input', path: '/tasks/0/dependsOn/0' });
     expect(await store.jobs(0, { limit: 10 })).toEqual([]);
@@ -115,7 +115,7 @@ describe('cancelling', () => {
     await expect(unknown).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('a live job that is not in memory yet is brought in and cancelled', async () => {
+  test('a live job that is not in memory yet is loaded and cancelled', async () => {
     await submit('one', { tasks: [task('a')] });
     await failOver();
     const reply = await led.leader.jobs.cancel(jobId('one'), 'no need');
@@ -186,7 +186,7 @@ describe('running again', () => {
     expect((await store.jobRow(0, jobId('one')))?.state).toBe('failed');
   });
 
-  test('a fork takes over what does not lie below its task', async () => {
+  test('a fork takes over the results of tasks that do not depend on its task', async () => {
     await submit('one', chain);
     await runAll((each) => `${each}1`);
     await led.leader.jobs.fork(jobId('one'), id('b'), jobId('two'));
@@ -255,7 +255,7 @@ describe('a signal', () => {
     led.leader.jobs.signal(jobId('one'), name, body, signalId);
   const signals = async () => (await store.loadJob(0, jobId('one')))?.signals;
 
-  test('is kept for whoever will wait for it, once for each id', async () => {
+  test('is kept for a later wait, once for each id', async () => {
     await submit('one', { tasks: [task('a')] });
     expect(await signal('go', '[1]', 's1')).toMatchObject({ jobId: 'one', changed: true });
     expect(await signal('go', '[1]', 's1')).toMatchObject({ changed: false });
@@ -345,6 +345,29 @@ describe('the inbox', () => {
       error: { code: 'bad_input' },
     });
     expect(await leader.jobs.drainInbox()).toBe(0);
+  });
+
+  test('rows that were written by hand, with any id, are gone and cause no reload', async () => {
+    const ids = ['', 'a/b c', 'x'.repeat(5_000), 's@1794969302690.1', 'same', 'same', 'same'];
+    async function* handmade(): AsyncIterable<Dumped> {
+      yield { table: 'counters', row: { shard: 0, lastSeq: 0, nextJobNo: jobNo(1) } };
+      const documents = [JSON.stringify({ tasks: [task('a')] }), '{'];
+      for (const [at, id] of [...ids, ...ids].entries()) {
+        const document = documents[at < ids.length ? 0 : 1] as string;
+        yield { table: 'inbox', row: { no: at + 1, jobId: jobId(id), document } };
+      }
+    }
+    const filled = memoryStore(clock);
+    await filled.fill(handmade());
+    const { leader } = await lead(filled, clock);
+    expect(await leader.jobs.drainInbox()).toBe(14);
+    expect(await filled.inbox(0, 20)).toEqual([]);
+    const jobs = await filled.jobs(0, { limit: 20 });
+    const failed = jobs.filter(({ state }) => state === 'failed');
+    const named = failed.map(({ id }) => id).filter((id) => id.startsWith('inbox-'));
+    expect(named).toHaveLength(8);
+    expect(jobs.map(({ id }) => id).toSorted()).toEqual([...named.toSorted(), 'same']);
+    expect(leader.figures().reloads).toBe(0);
   });
 
   async function* repeated(count: number): AsyncIterable<Dumped> {

@@ -4,7 +4,6 @@
  */
 import {
   MillraceError,
-  checkStorable,
   explain,
   forkDocument,
   heldTasks,
@@ -26,7 +25,6 @@ import type {
   Rerun,
   SchedulerEvent,
   Seed,
-  Settings,
   Submit,
   TaskId,
   TaskNo,
@@ -34,59 +32,28 @@ import type {
 import { KeyedLock } from '../../kit/index.ts';
 import type {
   EditedInput,
-  Handshake,
   JobReply,
   JobService,
   NewJob,
   SubmitOptions,
 } from '../contract/index.ts';
-import type { InboxRow, Store } from '../store/index.ts';
 import { givenResults } from './given-results.ts';
-import type { Dispatcher } from './dispatcher.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
-import type { Payloads } from './payloads.ts';
-import { checkId, checkNewJobId, parsedDocument, wrappedSignal } from './checks.ts';
-import { asFault, hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
+import { checkId, checkNewJobId, idempotencyKeyIn, wrappedSignal } from './checks.ts';
+import { hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
+import { takeInInbox } from './inbox-rows.ts';
 import { noQueries } from './query-planner.ts';
-import type { KnownFlows } from './known-flows.ts';
-import type { LeaderMeasures } from './leader-measures.ts';
-import type { TaskLogWriter } from './task-log-writer.ts';
-import type { KnownOperators } from './known-operators.ts';
-import type { QueryPlanner } from './query-planner.ts';
+import type { ServiceOptions } from './service-options.ts';
+import { submitList } from './submit-list.ts';
 import { cleanText } from './text.ts';
 import { traceSubmit } from './tracing.ts';
-
-export interface ServiceOptions {
-  readonly store: Store;
-  readonly shard: number;
-  readonly settings: Settings;
-  readonly dispatcher: Dispatcher;
-  readonly measures: LeaderMeasures;
-  readonly taskLogs: TaskLogWriter;
-  readonly payloads: Payloads;
-  /** The custom operators that workers have declared. */
-  readonly operators: KnownOperators;
-  /** The flows that workers have published. */
-  readonly flows: KnownFlows;
-  /** The version of this leader, for joining workers. */
-  readonly handshake: Handshake;
-  /** Whether it has a secret to sign webhooks with. */
-  readonly signsWebhooks: boolean;
-  /** Null where no SQL is understood. */
-  readonly planner: QueryPlanner | null;
-  /** True is proof that the process of this name has ended. */
-  readonly isProcessGone: (process: string) => boolean;
-}
 
 /** What the leader itself may say of a job that it submits. */
 interface InnerOptions extends SubmitOptions {
   readonly seeds?: ReadonlyMap<TaskNo, Seed>;
   readonly inboxNo?: number;
 }
-
-/** Inbox rows taken in at once. */
-const INBOX_PORTION = 100;
 
 /** An event about a job; with what was given with the job, if that was read. */
 type MakeEvent = (ask: Ask, given: Pick<Rerun, 'seeds'>) => SchedulerEvent;
@@ -107,19 +74,32 @@ export class LeaderJobService implements JobService {
   }
 
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
-    checkNewJobId(options.jobId);
-    const { flows, settings } = this.#options;
-    return this.submitParsed(parseJobDocument(flows.document(document), settings), options);
+    return this.submitParsed(this.#parsed(document, options.jobId), options);
   }
 
   submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]> {
-    return Promise.all(
-      jobs.map(({ document, ...options }) => this.submit(document, options).catch(asFault)),
-    );
+    return submitList(jobs, {
+      parse: (job) => this.#parsed(job.document, job.jobId),
+      submit: (document, options) => this.submitParsed(document, options),
+      takenIds: (ids) => this.#options.store.takenIds(this.#shard, ids),
+      alone: (ids, act) => this.#keys.run(ids.map(lockedId), act),
+    });
+  }
+
+  #parsed(document: unknown, jobId: JobId): JobDocument {
+    checkNewJobId(jobId);
+    const { flows, settings } = this.#options;
+    const parsed = parseJobDocument(flows.document(document), settings);
+    this.#checkSecret(parsed);
+    return parsed;
+  }
+
+  #checkSecret({ options: { webhooks } }: JobDocument): void {
+    if (webhooks.length > 0 && !this.#options.signsWebhooks) throw noSecret();
   }
 
   submitParsed(document: JobDocument, options: InnerOptions): Promise<JobReply> {
-    if (document.options.webhooks.length > 0 && !this.#options.signsWebhooks) throw noSecret();
+    this.#checkSecret(document);
     return traceSubmit(document, options, (placed) => this.#submitOnce(placed, options));
   }
 
@@ -132,7 +112,7 @@ export class LeaderJobService implements JobService {
     const names = [
       ...scopes,
       ...(key === null ? [] : [`job/${key}`]),
-      ...(isNewId ? [] : [`id/${options.jobId}`]),
+      ...(isNewId ? [] : [lockedId(options.jobId)]),
     ];
     return this.#keys.run(names, async () => {
       const existing = await this.#findExisting(key, isNewId ? null : options.jobId);
@@ -148,7 +128,7 @@ export class LeaderJobService implements JobService {
     const { planner } = this.#options;
     checkNewJobId(options.jobId);
     if (planner === null) throw noQueries();
-    const key = keyOf(request);
+    const key = idempotencyKeyIn(request);
     // To plan is dear: not for one that is there already.
     const existing = await this.#findExisting(key, options.isFresh === true ? null : options.jobId);
     if (existing !== null) return existing;
@@ -310,31 +290,19 @@ export class LeaderJobService implements JobService {
     return this.#draining;
   }
 
-  async #drain(): Promise<number> {
-    let taken = 0;
-    for (;;) {
-      const rows = await this.#options.store.inbox(this.#shard, INBOX_PORTION);
-      if (rows.length === 0) return taken;
-      await Promise.all(rows.map((row) => this.#takeIn(row)));
-      taken += rows.length;
-    }
-  }
-
-  /** In every case the row is gone afterwards: one that stays would be submitted for ever. */
-  async #takeIn({ no, jobId, document }: InboxRow): Promise<void> {
-    const { dispatcher, settings, flows } = this.#options;
-    try {
-      const parsed = parseJobDocument(flows.document(parsedDocument(document)), settings);
-      const reply = await this.submitParsed(parsed, { jobId, inboxNo: no });
-      // It was there before, or another one with its key: then no event has taken the row out.
-      if (!reply.changed) await dispatcher.ask((ask) => ({ type: 'dropInbox', ask, inboxNo: no }));
-    } catch (error) {
-      if (!isMillraceError(error, 'bad_input') && !isMillraceError(error, 'too_large')) throw error;
-      // The user's transaction has long ended: a failed job is the only way to report it.
-      const reason = { code: error.code, message: cleanText(error.message) };
-      const about = { jobId, name: 'inbox', error: reason, inboxNo: no };
-      await dispatcher.ask((ask) => ({ type: 'reject', ask, ...about }));
-    }
+  #drain(): Promise<number> {
+    const { store, dispatcher, settings, flows } = this.#options;
+    return takeInInbox({
+      store,
+      shard: this.#shard,
+      dispatcher,
+      submit: (document, options) =>
+        this.submitParsed(parseJobDocument(flows.document(document), settings), options),
+      ifNew: (jobId, act) =>
+        this.#keys.run([`id/${jobId}`], async () => {
+          if ((await this.#unchanged(jobId)) === null) await act();
+        }),
+    });
   }
 
   /** Asks the memory, or brings the job in with the question if the store has it as `wanted`. */
@@ -385,11 +353,4 @@ function asJob(reply: ReplyBody): JobReply {
   throw new MillraceError({ code: 'invariant', what: `a job was asked, ${reply.type} answered` });
 }
 
-function keyOf(request: unknown): string | null {
-  const isObject = typeof request === 'object' && request !== null;
-  const key = isObject && 'idempotencyKey' in request ? request.idempotencyKey : null;
-  if (typeof key !== 'string') return null;
-  // Before the planner reads the request: the store is asked for it.
-  checkStorable(key, '/idempotencyKey');
-  return key;
-}
+const lockedId = (id: JobId): string => `id/${id}`;

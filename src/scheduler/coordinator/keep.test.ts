@@ -73,7 +73,7 @@ test('a job goes once its end could be read, and only if it is not kept', async 
   expect(await left()).toEqual([...kept, 'open-all', 'open-failed', 'open-none'].toSorted());
 });
 
-test('a new leader removes what the last one has left', async () => {
+test('a new leader removes jobs that the last one left behind', async () => {
   await submit('one', { keep: 'none' });
   await end('succeeded');
   await store.resign(led.leader.term);

@@ -198,7 +198,7 @@ test('a candidate takes over as soon as the store tells that the leader is gone'
   expect(history.at(-1)).toBe('one follows two');
 });
 
-test('a word that comes while the candidate asks is not forgotten when it loses', async () => {
+test('a notification during a lost campaign is not forgotten', async () => {
   const watched = telling(store);
   candidate('one');
   await clock.advance(1);
@@ -209,7 +209,7 @@ test('a word that comes while the candidate asks is not forgotten when it loses'
   expect(second.leader?.term.epoch).toBe(2);
 });
 
-test('a word about an epoch that is over changes nothing, and the watch goes on', async () => {
+test('a notification about a past epoch changes nothing, and the watch continues', async () => {
   const watched = telling(store);
   candidate('one');
   await clock.advance(1);

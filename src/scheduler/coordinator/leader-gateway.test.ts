@@ -17,7 +17,7 @@ test('a node that does not lead says who does', () => {
   expect(gateway.whoLeads()).toEqual(there);
 });
 
-test('does not refer callers to its own past term', () => {
+test('does not name its own past term as the leader', () => {
   const gateway = new LeaderGateway('a');
   gateway.refer(here);
   expect(gateway.whoLeads()).toBeNull();

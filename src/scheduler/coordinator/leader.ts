@@ -30,7 +30,7 @@ import type { Loss, TermRecord } from './history.ts';
 import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
 import { LeaderJobService } from './job-service.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 import { KnownFlows, flowsOf } from './known-flows.ts';
 import type { FlowNode } from './known-flows.ts';
 import { KnownOperators } from './known-operators.ts';
@@ -39,6 +39,7 @@ import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { LeaderMeasures } from './leader-measures.ts';
 import { LeaderTerm } from './leader-term.ts';
+import { LeaderQueueService } from './queue-service.ts';
 import { LeaderScheduleService } from './schedule-service.ts';
 import { TaskLogWriter } from './task-log-writer.ts';
 import { traceEnds } from './tracing.ts';
@@ -91,6 +92,7 @@ export class Leader implements LeaderServices {
   readonly jobs: LeaderJobService;
   readonly workers: LeaderWorkerService;
   readonly schedules: LeaderScheduleService;
+  readonly queues: LeaderQueueService;
   readonly operators: KnownOperators;
   readonly flows: KnownFlows;
   /** Settles when every live job is in memory, or the term has ended. */
@@ -98,7 +100,7 @@ export class Leader implements LeaderServices {
   readonly #dispatcher: Dispatcher;
   readonly #leaderTerm: LeaderTerm;
 
-  /** Reads back what is needed to serve, then serves; the rest streams in behind. */
+  /** Loads what is needed to serve, then serves and loads the rest. */
   static async start(options: LeaderOptions): Promise<Leader> {
     const { store, clock, settings, calendar, elected } = options;
     const leaderTerm = new LeaderTerm(store, clock, settings, elected);
@@ -191,6 +193,7 @@ export class Leader implements LeaderServices {
     this.flows = parts.flows;
     this.jobs = new LeaderJobService(shared);
     this.schedules = new LeaderScheduleService(shared, calendar);
+    this.queues = new LeaderQueueService(parts.dispatcher);
     this.workers = new LeaderWorkerService(shared, parts.queries, (flows) =>
       this.schedules.follow(flows),
     );

@@ -1,4 +1,4 @@
-import { TASKS_PER_JOB_LIMIT } from '../core/index.ts';
+import { taskKey } from '../core/index.ts';
 import type { Batch, JobId, JobNo, TaskRef } from '../core/index.ts';
 
 /** The characters of text that are cached, of each kind. */
@@ -69,5 +69,5 @@ export class RecentTexts<T> {
 }
 
 function keyOf({ jobNo, taskNo }: TaskRef): number {
-  return jobNo * TASKS_PER_JOB_LIMIT + taskNo;
+  return taskKey(jobNo, taskNo);
 }

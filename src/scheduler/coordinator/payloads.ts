@@ -51,7 +51,7 @@ export interface Hydrated {
 /** What the scheduler's memory knows of the tasks of a job. */
 export interface JobLook {
   find(jobNo: LeaseName['jobNo'], id: TaskId): TaskNo | null;
-  /** Where what tasks have made may be made again: the run in which each has ended, -1 for one that has not.
+  /** Where outputs may be recomputed: the run in which each task has ended, -1 for one that has not.
    * Null for all other jobs. */
   runs(jobNo: LeaseName['jobNo'], refs: readonly TaskRef[]): readonly number[] | null;
   /** The tasks that this one has added to its job, in the order of their numbers. */

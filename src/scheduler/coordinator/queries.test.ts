@@ -159,7 +159,7 @@ describe('a query that is submitted', () => {
   });
 });
 
-test('a task that was sent out while what it reads is made again goes back and waits for it', async () => {
+test('a task that was assigned while its input is recomputed is returned and waits for it', async () => {
   const other = await ScriptedWorker.join(led.leader, 'w2', ['echo']);
   await submit('q');
   await worker.complete((await next()).lease, { at: 'w' });
@@ -339,7 +339,7 @@ describe('outputs that nobody needs', () => {
     expect(await unneeded('q')).toEqual(['q']);
   });
 
-  test('are none while the leader reads its jobs back', async () => {
+  test('are none while the leader loads its jobs', async () => {
     const held = deferred();
     const load = store.loadJobs.bind(store);
     vi.spyOn(store, 'loadJobs').mockImplementation(async (...given) => {

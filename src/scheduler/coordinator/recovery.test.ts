@@ -46,7 +46,7 @@ async function fail(worker: ScriptedWorker): Promise<void> {
   await worker.leader.workers.report(worker.session, [item]);
 }
 
-test('a leader that cannot read all jobs back steps down instead of forgetting them', async () => {
+test('a leader that cannot load all jobs steps down instead of forgetting them', async () => {
   const away = new MillraceError({ code: 'store_unavailable', what: 'The store is away.' });
   const led = await lead(changed({ loadJobs: () => Promise.reject(away) }), clock);
   expect(await led.ended).toBe(away);
@@ -130,7 +130,7 @@ describe('an execution key whose owner ends', () => {
   });
 });
 
-test('a schedule that is deleted and made again may meet its own past', async () => {
+test('a schedule that is deleted and created again does not collide with its earlier jobs', async () => {
   const led = await lead(memory, clock);
   const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
   const spec = {
@@ -206,7 +206,7 @@ test('a schedule keeps still until the job it fired last is in memory', async ()
   expect(events.some(({ kind }) => kind === 'schedule.missed')).toBe(true);
 });
 
-test('two candidates whose reading back takes longer than a term still get a leader', async () => {
+test('two candidates that take longer than a term to load still get a leader', async () => {
   const slow = changed({
     loadBusyJobs: async (shard) => {
       await new Promise<void>((resolve) => {

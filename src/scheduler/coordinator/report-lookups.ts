@@ -10,7 +10,7 @@ import type {
   ReportItem,
   TaskDocument,
 } from '../core/index.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 

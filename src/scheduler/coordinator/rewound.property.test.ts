@@ -137,7 +137,7 @@ const action = fc.constantFrom<Action>(
   ...(['snapshot', 'rewind', 'wait', 'rejoin'] as const),
 );
 
-test('nobody is given the result of a lost job, and what was acknowledged after a rewind holds', async () => {
+test('the result of a lost job is never returned, and what was acknowledged after a rewind holds', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(action, { minLength: 10, maxLength: 80 }), async (actions) => {
       const world = new World();

@@ -114,7 +114,7 @@ test('a batch that is fed again event by event does not go on in another history
   expect(await led.ended).toMatchObject({ code: 'rewound' });
 });
 
-test('what was lost is said once, and stands in the log', async () => {
+test('a loss is reported once, and recorded in the event log', async () => {
   const election = await elected();
   await submit(leaderOf(election), 'kept');
   const rewind = store.snapshot();
@@ -149,7 +149,7 @@ test('a term that is gone as a whole is said to be lost, and its epoch does not 
   expect(election.leader?.term.epoch).toBeGreaterThan(2);
 });
 
-test('nothing is said to be lost when a term just ends and the next one begins', async () => {
+test('a normal change of terms reports no loss', async () => {
   const election = await elected();
   await submit(leaderOf(election), 'kept');
   const { term } = leaderOf(election);

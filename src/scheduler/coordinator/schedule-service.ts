@@ -8,7 +8,7 @@ import {
 import type { Calendar, ChangeSchedule, ReplyBody, ScheduleId } from '../core/index.ts';
 import type { ScheduleReply, ScheduleService } from '../contract/index.ts';
 import { checkNewScheduleId } from './checks.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 
 /** Serves clients' calls about schedules on the leader. */
 export class LeaderScheduleService implements ScheduleService {

@@ -1,7 +1,7 @@
 /** Outputs on a worker that will not be read any more. */
 import { isFinished } from '../core/index.ts';
 import type { Instant, JobId, JobRow } from '../core/index.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 
 /** Jobs that are looked up at the same time. */
 const LOOKS = 16;

@@ -167,7 +167,7 @@ describe('a called job', () => {
     expect(await store.jobs(0, { limit: 10 })).toHaveLength(2);
   });
 
-  test('is found again by a new leader that has not read it back yet', async () => {
+  test('is found by a new leader that has not loaded it yet', async () => {
     await submit('one', task('a'));
     const { lease } = await next();
     const until = wait({

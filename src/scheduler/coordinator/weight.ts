@@ -33,6 +33,8 @@ export function weightOf(event: SchedulerEvent): number {
     case 'drain':
     case 'releaseNode':
     case 'changeSchedule':
+    case 'pauseQueue':
+    case 'resumeQueue':
     case 'decide':
     case 'assign':
     case 'tick':

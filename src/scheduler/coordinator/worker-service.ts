@@ -34,6 +34,7 @@ import type {
   ReportReply,
   Session,
   TaskLogLine,
+  WorkerFigures,
   WorkerOrders,
   WorkerReport,
   WorkerService,
@@ -42,7 +43,7 @@ import { checkHandshake } from './handshake.ts';
 import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook } from './payloads.ts';
-import type { ServiceOptions } from './job-service.ts';
+import type { ServiceOptions } from './service-options.ts';
 import { slotsWithProcessors } from './processor-slots.ts';
 import { checkId, checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
@@ -58,6 +59,8 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   readonly #options: ServiceOptions;
 
   readonly #queries: CalledQueries;
+  /** As of the last heartbeat of each node in this term. */
+  readonly figures: Map<NodeId, WorkerFigures> = new Map();
   readonly #onNewFlows: (names: readonly string[]) => Promise<void>;
 
   constructor(
@@ -65,9 +68,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     queries: CalledQueries,
     onNewFlows: (names: readonly string[]) => Promise<void>,
   ) {
-    this.#options = options;
-    this.#queries = queries;
-    this.#onNewFlows = onNewFlows;
+    [this.#options, this.#queries, this.#onNewFlows] = [options, queries, onNewFlows];
   }
 
   async register(
@@ -96,13 +97,14 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return process !== null && this.#options.isProcessGone(process) ? { goneSession: known } : {};
   }
 
-  async heartbeat({ executors, ...beat }: Beat): Promise<WorkerOrders> {
+  async heartbeat({ executors, figures, ...beat }: Beat): Promise<WorkerOrders> {
     const { dispatcher } = this.#options;
     const operators = executors.filter(isOperatorExecutor);
     for (const operator of operators) checkId(operator, 'operator');
     const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat, operators }));
     const { orders } = expect(reply, 'orders');
     this.#checkOffer(beat, executors);
+    if (figures !== undefined) this.figures.set(beat.nodeId, figures);
     return this.#paced(orders);
   }
 
@@ -217,9 +219,10 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       documentOf: (called: unknown) => this.#options.flows.document(called),
     };
     const items = reports.map((report) => checkedReport(report, checks));
-    const called = reports.map((report) =>
-      queriesIn(report, report.kind === 'suspended' ? this.#priorityOf(report.lease) : null),
-    );
+    const called = reports.map((report) => {
+      const job = report.kind === 'suspended' ? this.#jobOf(report.lease) : null;
+      return queriesIn(report, job?.priority ?? null);
+    });
     const reply = await this.#report(session, items);
     for (const [at, queries] of called.entries()) {
       const isTaken = reply.verdicts[at] === 'ok' && items[at]?.kind === 'suspended';
@@ -238,10 +241,6 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   /** The fragment that the session runs under this key; throws if it does not. */
   heldFragment(session: Session, key: FragmentKey): HeldFragment {
     return this.#options.dispatcher.peek((state) => heldFragment(state, session, key));
-  }
-
-  #priorityOf(lease: LeaseName): Priority | null {
-    return this.#jobOf(lease)?.priority ?? null;
   }
 
   async #report(session: Session, items: readonly ReportItem[]): Promise<ReportReply> {

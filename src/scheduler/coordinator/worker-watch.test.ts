@@ -36,13 +36,13 @@ async function lost(): Promise<SessionId[]> {
   return gone;
 }
 
-test('a worker whose connection dropped and whose process is gone is gone', async () => {
+test('a worker whose connection dropped and whose process has ended is lost', async () => {
   watch.heard(session);
   isGone = true;
   expect(await lost()).toEqual(['s1']);
 });
 
-test('a dropped connection alone proves nothing: only time can end the session', async () => {
+test('a dropped connection alone proves nothing: the session ends by its TTL', async () => {
   watch.heard(session);
   expect(await lost()).toEqual([]);
   await clock.advance(60_000);
@@ -64,7 +64,7 @@ test('a worker that does not say which process it is cannot be proven gone', asy
   expect(looks).toBe(0);
 });
 
-test('a session that speaks again while it is looked for is not gone', async () => {
+test('a session that sends a message while it is checked is not lost', async () => {
   watch.heard(session);
   await lost();
   watch.heard(session);
@@ -101,7 +101,7 @@ test('a session that has replaced another one of its node is looked for as well'
   expect(gone).toContain('s1');
 });
 
-test('who leads no more looks for nobody', async () => {
+test('a node that no longer leads checks no workers', async () => {
   watch.heard(session);
   watch.rest();
   isGone = true;

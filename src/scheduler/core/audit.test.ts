@@ -20,7 +20,7 @@ const theJob = (state: SchedulerState) => [...state.jobs.values()][0]!;
 const theNode = (state: SchedulerState) => [...state.nodes.values()][0]!;
 const theLease = (state: SchedulerState) => [...state.leases.values()][0]!;
 
-test('finds nothing in a state that steps have made', () => {
+test('a state that steps have produced passes the audit', () => {
   expect(() => auditState(busy())).not.toThrow();
 });
 

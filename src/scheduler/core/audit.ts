@@ -7,6 +7,7 @@ import { broken } from './errors.ts';
 import type { Job } from './job/job.ts';
 import type { Node } from './node/node.ts';
 import type { Limit } from './queue/limit.ts';
+import { pauseId } from './queue/pause.ts';
 import type { SchedulerState } from './state.ts';
 import { isDecision } from './steps/lifecycle.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
@@ -30,6 +31,7 @@ export function auditState(state: SchedulerState): void {
   auditWaits(state);
   auditAdmissions(state);
   auditDecisions(state);
+  auditPauses(state);
   if (jobs.size === 0) auditIdle(state);
 }
 
@@ -223,6 +225,21 @@ function auditDecisions(state: SchedulerState): void {
     }
   }
   same('undecided tasks', undecided.size, waiting);
+}
+
+/** What is paused is served by nobody, and nothing else is held up as if it were. */
+function auditPauses({ pauses, tasks, matching, jobs }: SchedulerState): void {
+  for (const job of jobs.values()) {
+    for (const slot of job.slots) {
+      const requirement = tasks.requirement(slot);
+      const isPaused = pauses.has(pauseId({ kind: 'executor', name: requirement.executor }));
+      same(`executor ${requirement.executor}: is paused`, matching.isPaused(requirement), isPaused);
+      if (isPaused) same(`${requirement.text}: groups while paused`, requirement.groups.size, 0);
+      for (const { key, isPaused: isHeld } of tasks.limits(slot)) {
+        same(`key ${key}: is paused`, isHeld, pauses.has(pauseId({ kind: 'key', name: key })));
+      }
+    }
+  }
 }
 
 /** With no job in memory, nothing of any job may be left. */

@@ -68,7 +68,7 @@ const SIZES: readonly Size[] = [
   { tasks: 100_000, jobs: 10, nodes: 1_000 },
 ];
 
-test('what an assignment takes does not grow with the queue or the cluster', () => {
+test('the cost of an assignment does not grow with the queue or the cluster', () => {
   const times = SIZES.map((size) => {
     const { workers } = cluster(size);
     serve(workers);
@@ -93,7 +93,7 @@ test('adding a task costs the same with a short queue and a long one', () => {
   expect(times[1]).toBeLessThan(10 * (times[0] as number) + 5);
 });
 
-test('removing a task from the middle of the line costs the same in a short and a long one', () => {
+test('removing a task from the middle of the queue costs the same in a short and a long one', () => {
   const times = [1_000, 100_000].map((tasks) => {
     const { world } = cluster({ tasks, jobs: 10, nodes: 1 });
     for (let no = 0; no < 700; no += 1) world.submit({ name: `in-${no}`, tasks: [echo('a')] });
@@ -108,7 +108,7 @@ test('removing a task from the middle of the line costs the same in a short and 
   expect(times[1]).toBeLessThan(10 * (times[0] as number) + 5);
 });
 
-test('a poll that can get nothing costs nothing, with 100,000 tasks that no node can run', () => {
+test('a poll without runnable tasks is O(1), with 100,000 tasks that no node can run', () => {
   const world = new Harness({ checks: false });
   const worker = world.node('w1');
   const placement = { capabilities: { gpu: true } };
@@ -116,7 +116,7 @@ test('a poll that can get nothing costs nothing, with 100,000 tasks that no node
   expect(movesOf(() => expect(worker.poll(9)).toEqual([]))).toBe(0);
 });
 
-test('nor with 100,000 tasks behind a full concurrency key, or of a job at its limit', () => {
+test('a poll is O(1) with 100,000 tasks behind a full concurrency key, or of a job at its limit', () => {
   const world = new Harness({ checks: false });
   const worker = world.node('w1');
   const concurrency = { key: 'db', limit: 1 };
@@ -134,7 +134,7 @@ test('nor with 100,000 tasks behind a full concurrency key, or of a job at its l
   expect(moves).toBeLessThan(20);
 });
 
-test('a thousand waiting nodes are not asked one by one', () => {
+test('a thousand waiting nodes are not checked one by one', () => {
   const { world, workers } = cluster({ tasks: 0, jobs: 0, nodes: 1_000 });
   for (const worker of workers) worker.park(1);
   world.assign();
@@ -144,7 +144,7 @@ test('a thousand waiting nodes are not asked one by one', () => {
   expect(workers.filter((worker) => !worker.isParked)).toHaveLength(1);
 });
 
-test('jobs that are cancelled while nobody takes their tasks leave no trail in the queue', () => {
+test('cancelled jobs leave nothing in the queue', () => {
   const world = new Harness({ checks: false });
   const placement = { capabilities: { gpu: true } };
   const { mock: pushes } = vi.spyOn(Heap.prototype, 'push');

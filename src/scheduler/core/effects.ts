@@ -4,8 +4,8 @@
  */
 import { type MillraceError, broken } from './errors.ts';
 import type { Ask } from './event.ts';
-import { TASKS_PER_JOB_LIMIT } from './ids.ts';
-import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from './ids.ts';
+import { taskKey } from './ids.ts';
+import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId } from './ids.ts';
 import type { Batch, TaskRef } from './rows.ts';
 import type {
   CopiedResultRow,
@@ -23,6 +23,7 @@ import type {
   TaskRow,
   TaskSpecRow,
 } from './rows.ts';
+import type { Pause } from './queue/pause.ts';
 import type { Trace } from './document/document.ts';
 import type { JobState } from './task/chart.ts';
 import type { LeaseName } from './task/lease.ts';
@@ -89,6 +90,14 @@ export interface ScheduleReply {
   readonly jobId: JobId | null;
 }
 
+/** The answer to a call that pauses or resumes a queue. */
+export interface PauseReply {
+  /** The pause that there is now. */
+  readonly pause: Pause | null;
+  /** False when the call changed nothing. */
+  readonly changed: boolean;
+}
+
 export type ReplyBody =
   | ({ readonly type: 'job' } & JobReply)
   | { readonly type: 'registered'; readonly sessionTtlMs: number; readonly heartbeatMs: number }
@@ -102,12 +111,16 @@ export type ReplyBody =
   | { readonly type: 'done' }
   | { readonly type: 'node'; readonly nodeId: NodeId }
   | ({ readonly type: 'schedule' } & ScheduleReply)
+  | ({ readonly type: 'pause' } & PauseReply)
   | { readonly type: 'refused'; readonly error: MillraceError };
 
 export interface Reply {
   readonly ask: Ask;
   readonly body: ReplyBody;
 }
+
+/** Replies that say what is stored. */
+const PROMISES: ReadonlySet<ReplyBody['type']> = new Set(['job', 'schedule', 'pause']);
 
 type Counters = Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
 
@@ -140,9 +153,9 @@ export class Effects {
     return this.#replies.length > 0;
   }
 
-  /** A reply says that a job or a schedule exists, although nothing of it may change now. */
+  /** A reply says that a job, a schedule or a pause exists, although nothing of it may change now. */
   get hasPromises(): boolean {
-    return this.#replies.some(({ body: { type } }) => type === 'job' || type === 'schedule');
+    return this.#replies.some(({ body: { type } }) => PROMISES.has(type));
   }
 
   takeReplies(): Reply[] {
@@ -307,10 +320,6 @@ export class Effects {
       events: this.#events,
     };
   }
-}
-
-function taskKey(job: JobNo, task: TaskNo): number {
-  return job * TASKS_PER_JOB_LIMIT + task;
 }
 
 function nullKeys<K>(map: ReadonlyMap<K, unknown>): K[] {

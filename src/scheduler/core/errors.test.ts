@@ -9,7 +9,7 @@ test('an error is one text of sentences', () => {
   expect(message).toBe('/sql: There is no table x. It was not named. Name it.');
 });
 
-test('behind a line that points at another nothing stands, and no blank before it', () => {
+test('a caret line stays aligned, without text after it', () => {
   const why = '\nselect x\n       ^';
   const { message } = new MillraceError({ code, what: '1:8: no x', why, todo: 'Name it.' });
   expect(message).toBe('1:8: no x\nselect x\n       ^\nName it.');

@@ -7,6 +7,7 @@ import type { JobDocument, TaskDocument } from './document/document.ts';
 import type { JobId, NodeId, ScheduleId, SessionId, TaskId, TaskNo } from './ids.ts';
 import type { NodeOffer } from './node/node.ts';
 import type { TaskError, TaskRef } from './rows.ts';
+import type { PauseTarget } from './queue/pause.ts';
 import type { ScheduleSpec } from './schedule/schedule.ts';
 import type { LeaseName } from './task/lease.ts';
 import type { JobState, TerminalState } from './task/chart.ts';
@@ -155,7 +156,7 @@ export type ReportItem =
       /** For `retryable`: how long to wait before the next attempt, instead of the back-off. */
       readonly retryAfterMs?: number;
     }
-  /** What it was to read is gone: those outputs are made again, and it waits for them. */
+  /** Its inputs are lost: those outputs are recomputed, and the task waits for them. */
   | {
       readonly kind: 'inputLost';
       readonly lease: LeaseName;
@@ -170,7 +171,7 @@ export type ReportItem =
   | { readonly kind: 'skipped'; readonly lease: LeaseName; readonly reason: string }
   | { readonly kind: 'suspended'; readonly lease: LeaseName; readonly until: SuspendUntil };
 
-/** An output, by the assignment that made it. One that was made again since is not meant. */
+/** An output, by the assignment that made it. One that was recomputed since is not meant. */
 export interface LostOutput {
   readonly taskId: TaskId;
   readonly fence: number;
@@ -263,6 +264,21 @@ export interface ChangeSchedule {
   readonly change: 'delete' | 'pause' | 'resume' | 'trigger';
 }
 
+/** Tasks of an executor, or with a limit of this key, are not started any more. Those that run go on. */
+export interface PauseQueue {
+  readonly type: 'pauseQueue';
+  readonly ask: Ask;
+  readonly target: PauseTarget;
+  /** For people. */
+  readonly reason: string | null;
+}
+
+export interface ResumeQueue {
+  readonly type: 'resumeQueue';
+  readonly ask: Ask;
+  readonly target: PauseTarget;
+}
+
 /** The leader has decided what a task answers that no node runs. Ignored if the task does not wait for that any more. */
 export interface Decide extends TaskRef {
   readonly type: 'decide';
@@ -308,6 +324,8 @@ export type SchedulerEvent =
   | ReleaseNode
   | PutSchedule
   | ChangeSchedule
+  | PauseQueue
+  | ResumeQueue
   | Decide
   | Assign
   | Tick;

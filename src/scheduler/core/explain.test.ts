@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Harness, echo, echoes } from '../../../test/rig/harness.ts';
 import type { Waiting } from '../../../test/rig/harness/scripted-node.ts';
-import type { WaitCode } from './index.ts';
+import type { WaitCode } from './explain.ts';
 
 /** Task `a` of `job` waits for this. */
 function waiting(what: Waiting): Harness {
@@ -130,6 +130,14 @@ const worlds: Readonly<Record<WaitCode, () => Harness>> = {
     world.submit({ name: 'job', tasks: [echo('a', { concurrency })] });
     return world;
   },
+  paused: () => {
+    const world = new Harness();
+    world.node('w1');
+    const target = { kind: 'executor', name: 'echo' } as const;
+    world.ask({ type: 'pauseQueue', target, reason: 'the bank is down' });
+    world.submit({ name: 'job', tasks: [echo('a')] });
+    return world;
+  },
   limit_per_node: () => {
     const world = new Harness();
     const node = world.node('w1');
@@ -180,6 +188,7 @@ const why: Readonly<Record<WaitCode, RegExp>> = {
   concurrency_key: /^concurrency key db runs 1 of 1$/,
   rate_limit:
     /^rate limit api has started 1 of 1 in 60000 ms; the next may start at 20[\d-]+T[\d:.]+Z$/,
+  paused: /^executor echo has been paused since 20[\d-]+T[\d:.]+Z: the bank is down$/,
   limit_per_node: /^each node that fits runs 1 of these already$/,
   alone:
     /^runs alone because 2 nodes were lost while running it(, and no node is empty|; node w3 is being drained for it, 1 task left)$/,
@@ -243,7 +252,7 @@ test('several nodes that fit and are busy are counted', () => {
   expect(world.explain('job', 'a')?.why).toBe('2 nodes fit but are busy');
 });
 
-test('a node that turned out to lack the executor is named', () => {
+test('a node that reported a missing executor is named', () => {
   const world = new Harness();
   const node = world.node('w1');
   world.submit({ name: 'job', tasks: [echo('a')] });
@@ -261,7 +270,7 @@ test('a long list of dependencies is cut short', () => {
   expect(world.explain('job', 'a')?.why).toBe('waits for t0, t1, t2, t3, t4, ...');
 });
 
-test('a task that was lost twice waits because of that', () => {
+test('a task that was lost twice waits for a node to itself', () => {
   const world = new Harness();
   world.submit({ name: 'job', tasks: [echo('a')] });
   for (const id of ['w1', 'w2']) {
@@ -272,7 +281,7 @@ test('a task that was lost twice waits because of that', () => {
   expect(world.explain('job', 'a')?.why).toMatch(/after a loss$/);
 });
 
-test('what is not in memory cannot be explained', () => {
+test('a task that is not in memory cannot be explained', () => {
   const world = new Harness();
   world.submit({ name: 'job', tasks: [echo('a')] });
   expect(world.explain('job', 'zzz')).toBeNull();

@@ -7,8 +7,10 @@ import type { AwaitedJob } from './job/waits.ts';
 import { type Need, lacks, needs } from './node/capability.ts';
 import type { Node } from './node/node.ts';
 import type { Limit } from './queue/limit.ts';
+import { pausedText } from './queue/pause.ts';
 import type { Requirement } from './queue/requirement.ts';
 import type { SchedulerState } from './state.ts';
+import { pauseOf } from './steps/pauses.ts';
 import { isTerminal } from './task/chart.ts';
 import type { TaskState } from './task/chart.ts';
 import type { Slot } from './task/table.ts';
@@ -30,6 +32,7 @@ export type WaitCode =
   | 'job_limit'
   | 'concurrency_key'
   | 'rate_limit'
+  | 'paused'
   | 'limit_per_node'
   | 'alone'
   | 'being_stopped'
@@ -110,11 +113,15 @@ function reason(state: SchedulerState, job: Job, slot: Slot, now: Instant): Reas
     case 'ready':
       return queuedBecause(state, job, slot);
     case 'succeeded':
+      return { code: 'ended', why: 'it has succeeded' };
     case 'failed':
-      return { code: 'ended', why: `it has ${tasks.state(slot)}` };
+      return { code: 'ended', why: `it has failed: ${tasks.error(slot)?.message ?? '-'}` };
     case 'cancelled':
-    case 'skipped':
-      return { code: 'ended', why: `it was ${tasks.state(slot)}` };
+    case 'skipped': {
+      const error = tasks.error(slot);
+      const because = error === null ? '' : `: ${error.message}`;
+      return { code: 'ended', why: `it was ${tasks.state(slot)}${because}` };
+    }
   }
 }
 
@@ -231,6 +238,8 @@ function stuckCall(
 function queuedBecause(state: SchedulerState, job: Job, slot: Slot): Reason {
   const { tasks } = state;
   const requirement = tasks.requirement(slot);
+  const pause = pauseOf(state, slot);
+  if (pause !== null) return { code: 'paused', why: pausedText(pause) };
   const able = state.matching.nodesThatMeet(requirement);
   if (able.length === 0) return noNodeFits(state, slot);
   if (job.atLimit) {
@@ -301,7 +310,8 @@ function unavailable(state: SchedulerState, node: Node, requirement: Requirement
 function noNodeFits(state: SchedulerState, slot: Slot): Reason {
   const requirement = state.tasks.requirement(slot);
   const nearest = [...state.nodes.values()]
-    .filter((node) => node.status === 'healthy')
+    // A server without slots executes nothing.
+    .filter((node) => node.status === 'healthy' && node.executors.size > 0)
     .map((node) => {
       const { placement, executor } = requirement;
       const { id: nodeId, executors } = node;

@@ -13,7 +13,7 @@ const none = {
   skipped: 0,
 };
 
-test('figures tell what waits, what runs, and what no node could ever run', () => {
+test('metrics count waiting and running tasks, and those that no node can run', () => {
   const world = new Harness();
   const placement = { capabilities: { gpu: 'nvidia' } };
   world.submit({ name: 'fits', tasks: [echo('a'), echo('b')] });
@@ -31,7 +31,7 @@ test('figures tell what waits, what runs, and what no node could ever run', () =
   });
 });
 
-test('a task that waits for a busy or draining node fits all the same', () => {
+test('a task that waits for a busy or draining node does not count as unfit', () => {
   const world = new Harness();
   world.node('w1');
   world.drain('w1');

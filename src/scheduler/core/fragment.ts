@@ -7,6 +7,12 @@ export const FRAGMENT_EXECUTOR = 'sql.fragment';
 /** The executor of the tasks that decide how partitions are grouped. No node has it: the leader completes them itself. */
 export const GROUPS_EXECUTOR = 'sql.groups';
 
+/** The same for the tasks that decide how the scans of a stage are filtered. */
+export const FILTER_EXECUTOR = 'sql.filter';
+
+/** Executors whose tasks the leader completes. */
+export const DECISION_EXECUTORS: ReadonlySet<string> = new Set([GROUPS_EXECUTOR, FILTER_EXECUTOR]);
+
 export interface FragmentNo {
   readonly stage: number;
   /** Its index in the stage. */
@@ -20,6 +26,11 @@ export function fragmentTaskId(stage: number, task: number): TaskId {
 /** The task that decides which partitions each task of the stage reads. */
 export function groupsTaskId(stage: number): TaskId {
   return `s${stage}.groups` as TaskId;
+}
+
+/** The task that decides how the scans of the stage are filtered by the keys of other stages. */
+export function filterTaskId(stage: number): TaskId {
+  return `s${stage}.filter` as TaskId;
 }
 
 const FRAGMENT = /^s(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/;

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { Harness, echo, echoes } from '../../../test/rig/harness.ts';
 import { heldTasks } from './index.ts';
 
-test('what each node holds is named, up to a number, and what has ended is not', () => {
+test('the tasks that each node holds are listed, up to a limit, without ended ones', () => {
   const world = new Harness();
   const [first, second] = [world.node('w1', { slots: 3 }), world.node('w2')];
   world.submit({ name: 'many', tasks: echoes(3) });

@@ -20,6 +20,11 @@ export type TaskNo = Brand<number, 'TaskNo'>;
 /** Task numbers stay below this, so a job and a task number fit into one exact double. */
 export const TASKS_PER_JOB_LIMIT: number = 2 ** 18;
 
+/** Names a task of a shard by one number: a text for each of a batch's rows is what a busy leader would throw away most. */
+export function taskKey(job: number, task: number): number {
+  return job * TASKS_PER_JOB_LIMIT + task;
+}
+
 /** Milliseconds since 1970 by the database's clock. Durations are plain numbers named `...Ms`. */
 export type Instant = Brand<number, 'Instant'>;
 

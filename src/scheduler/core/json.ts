@@ -16,3 +16,10 @@ export function canonicalJson(value: Json): string {
   }
   return JSON.stringify(value);
 }
+
+/** Whether it is an object, and neither null nor a list. */
+export function isObject(value: Json | undefined): value is JsonObject;
+export function isObject(value: unknown): value is Readonly<Record<string, unknown>>;
+export function isObject(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

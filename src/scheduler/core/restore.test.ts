@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { Harness, echo, echoes } from '../../../test/rig/harness.ts';
 import { Effects, restoreJob } from './index.ts';
 
-/** What is in the rows and must not change by reading it back. */
+/** What is in the rows and must not change by loading it. */
 function durable(world: Harness): unknown {
   const { jobs, keys, nodes, schedules, lastSeq } = world.rows;
   return structuredClone({
@@ -63,7 +63,7 @@ test('the world has a task in every state that a live job can have', () => {
   );
 });
 
-test('reading back changes no row', () => {
+test('loading changes no row', () => {
   const world = variety();
   const before = durable(world);
   world.restart();

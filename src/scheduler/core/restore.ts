@@ -1,5 +1,5 @@
 /**
- * Reading back: from rows to the state that wrote them. What is not durable comes back at its
+ * Loads the state from the rows that it wrote. What is not durable comes back at its
  * safest: every session gets a full TTL from now on, every lease counts as not yet received.
  */
 import { decodeOptions, isAddedTask } from './document/options.ts';
@@ -18,6 +18,8 @@ import { decodeScheduleSpec } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
 import type { Loss } from './steps/attempt.ts';
+import { isPauseRow } from './queue/pause.ts';
+import { restorePause } from './steps/pauses.ts';
 import { restoreLimit } from './steps/rates.ts';
 import { replaceLoaded } from './steps/debounce.ts';
 import { restrictPlacement } from './steps/retry-placement.ts';
@@ -46,12 +48,16 @@ export function restoreCluster(
 ): void {
   const context = new StepContext(state, now, effects);
   state.isComplete = false;
+  state.debouncedWhileLoading = new Map();
   state.commitNo = image.commitNo;
   state.lastSeq = image.lastSeq;
   state.nextJobNo = image.nextJobNo;
   for (const row of image.nodes) restoreNode(context, row);
   for (const row of image.schedules) restoreSchedule(context, row);
-  for (const row of image.limits) restoreLimit(context, row);
+  for (const row of image.limits) {
+    if (isPauseRow(row)) restorePause(state, row);
+    else restoreLimit(context, row);
+  }
 }
 
 /** Called last, when every live job is in memory: schedules may fire from here on, and unanswered calls are asked
@@ -59,6 +65,7 @@ export function restoreCluster(
 export function restoreDone(state: SchedulerState, now: Instant): void {
   const context = new StepContext(state, now, new Effects());
   state.isComplete = true;
+  state.debouncedWhileLoading = null;
   for (const schedule of state.schedules.values()) armSchedule(context, schedule);
   wakeUnanswered(context);
   if (state.admissions.isWaited) state.timers.arm({ type: 'admission', at: now });
@@ -111,22 +118,27 @@ export function restoreJob(
   if (state.leftWhileReading?.has(image.job.no) === true) return;
   const context = new StepContext(state, now, effects);
   const job = new Job(image.job);
-  const newest = state.debounced.get(job.options.debounce?.key ?? '');
-  state.addJob(job);
+  state.addJob(job, image.specs[0]?.executor ?? '');
   const dependencies = image.specs.map((spec) => decodeDependencies(spec.dependsOn));
   restoreSkeleton(context, job, image, dependencies);
   restoreKeys(context, image);
   for (const row of image.signals) job.signals.add(row);
   const unmet = countUnmet(image, dependencies);
   for (const row of image.tasks) restoreTask(context, job, row, unmet[row.taskNo] ?? 0);
+  job.isFull = job.options.batch !== null && image.tasks.some(hasBegun);
   for (const slot of job.slots) restoreWait(context, slot);
   if (!isFinished(job.state)) restoreOutputs(context, job, image);
   // When a re-run was asked for is not in the row: until it has begun, its time counts from now.
   if (job.run > 1 && job.startedAt === null) job.runSince = now;
   if (!isFinished(job.state)) armTotals(context, job);
   if (state.orphans.delete(job.id)) endCall(context, job.id);
-  if (newest !== undefined && job.options.debounce !== null) replaceLoaded(context, job, newest);
+  if (job.options.debounce !== null) replaceLoaded(context, job, job.options.debounce.key);
   settle(context);
+}
+
+/** Before its time only a full batch has; after it nobody asks. */
+function hasBegun({ state, attempt }: TaskRow): boolean {
+  return attempt > 0 || (state !== 'blocked' && state !== 'delayed');
 }
 
 function restoreNode(context: StepContext, row: NodeRow): void {

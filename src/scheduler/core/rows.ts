@@ -206,7 +206,8 @@ export interface ScheduleRow {
   readonly lastJobId: JobId | null;
 }
 
-/** What must be remembered of a limit while no task may name it: its starts in the present period. */
+/** What must be remembered of a limit while no task may name it: its starts in the present period. A paused queue has
+ * one, too: see `queue/pause.ts`. */
 export interface LimitRow {
   readonly id: string;
   /** JSON text. */
@@ -239,7 +240,7 @@ export interface TaskRef {
   readonly taskNo: TaskNo;
 }
 
-/** Everything but the jobs, as a new leader reads it back. */
+/** Everything but the jobs, as a new leader loads it. */
 export interface ClusterImage {
   readonly now: Instant;
   /** The number of the last commit. */

@@ -8,6 +8,7 @@ import type { JobState } from './task/chart.ts';
 import type { Node } from './node/node.ts';
 import { Admissions } from './queue/admission.ts';
 import { Matching } from './queue/matching.ts';
+import type { Pause } from './queue/pause.ts';
 import { ReadyQueue } from './queue/ready-queue.ts';
 import type { Calendar } from './schedule/schedule.ts';
 import type { Schedule } from './schedule/state.ts';
@@ -41,7 +42,10 @@ export class SchedulerState {
   readonly jobsByKey: Map<string, Job> = new Map();
   /** The newest live job with each debounce key. */
   readonly debounced: Map<string, Job> = new Map();
-  /** The newest live job that has begun a batch, by the key of the batch. */
+  /** All with each debounce key that have been in memory, oldest first: one that has ended may have replaced an older one
+   * that is yet to come. Null when every live job is in memory. */
+  debouncedWhileLoading: Map<string, Job[]> | null = null;
+  /** The newest live job that has begun a batch, by `batchId`. */
   readonly batches: Map<string, Job> = new Map();
   /** Live jobs that a schedule has started, by time or by hand. */
   readonly jobsBySchedule: Map<ScheduleId, Set<Job>> = new Map();
@@ -59,6 +63,8 @@ export class SchedulerState {
   readonly schedules: Map<ScheduleId, Schedule> = new Map();
   readonly matching: Matching = new Matching();
   readonly queue: ReadyQueue = new ReadyQueue(this.tasks, this.matching);
+  /** Queues that are paused, by `pauseId`. */
+  readonly pauses: Map<string, Pause> = new Map();
   /** Of the jobs that need admission: those that run and those that wait. */
   readonly admissions: Admissions = new Admissions();
   /** Tasks that wait for a decision of the leader and for nothing else: see `Decide`. */
@@ -76,7 +82,7 @@ export class SchedulerState {
   /** Jobs whose caller ended before they came into memory: they are stopped when they do. */
   readonly orphans: Set<JobId> = new Set();
   /** Every live job is in memory. Until then schedules keep still: they cannot tell whether their
-   * last job still runs. */
+   * last job still runs. Nor do debounced jobs start. */
   isComplete = true;
   /** Nodes whose parked poll gets its answer in the next assignment pass. */
   readonly answerable: Set<Node> = new Set();
@@ -88,8 +94,8 @@ export class SchedulerState {
     this.isAudited = options.isAudited ?? false;
   }
 
-  /** A job comes into memory. */
-  addJob(job: Job): void {
+  /** A job comes into memory. `executor` is that of its first task. */
+  addJob(job: Job, executor: string): void {
     if (this.jobs.has(job.no) || this.jobsById.has(job.id)) broken(`job ${job.id} came twice`);
     this.jobs.set(job.no, job);
     this.jobsById.set(job.id, job);
@@ -99,9 +105,12 @@ export class SchedulerState {
     if (debounce !== null && job.no > (this.debounced.get(debounce.key)?.no ?? 0)) {
       this.debounced.set(debounce.key, job);
     }
-    const isFirst = batch !== null && batchOf === null;
-    if (isFirst && job.no > (this.batches.get(batch.key)?.no ?? 0))
-      this.batches.set(batch.key, job);
+    if (debounce !== null) this.#noteDebounced(job, debounce.key);
+    if (batch !== null) {
+      job.batchId = batchId(batch.key, executor);
+      const isNewest = job.no > (this.batches.get(job.batchId)?.no ?? 0);
+      if (batchOf === null && isNewest) this.batches.set(job.batchId, job);
+    }
     if (job.scheduleId === null) return;
     const siblings = this.jobsBySchedule.get(job.scheduleId) ?? new Set();
     this.jobsBySchedule.set(job.scheduleId, siblings.add(job));
@@ -116,7 +125,7 @@ export class SchedulerState {
     const debounced = job?.options.debounce?.key ?? null;
     if (debounced !== null && this.debounced.get(debounced) === job)
       this.debounced.delete(debounced);
-    const batch = job?.options.batch?.key ?? null;
+    const batch = job?.batchId ?? null;
     if (batch !== null && this.batches.get(batch) === job) this.batches.delete(batch);
     if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);
     if (scheduleId === null || job === undefined) return;
@@ -125,7 +134,15 @@ export class SchedulerState {
     if (siblings?.size === 0) this.jobsBySchedule.delete(scheduleId);
   }
 
-  /** Somebody begins to read rows back: note what ends from now on. */
+  #noteDebounced(job: Job, key: string): void {
+    const noted = this.debouncedWhileLoading?.get(key);
+    if (noted === undefined) return void this.debouncedWhileLoading?.set(key, [job]);
+    const before = noted.findLastIndex(({ no }) => no < job.no);
+    // One that comes back, to run again, takes its own place.
+    noted.splice(before + 1, noted[before + 1]?.no === job.no ? 1 : 0, job);
+  }
+
+  /** Loading of rows begins: note what ends from now on. */
   takeNotes(): void {
     this.leftWhileReading ??= new Set();
     this.endedWhileReading ??= new Map();
@@ -143,4 +160,9 @@ export class SchedulerState {
   nextWakeAt(): Instant | null {
     return this.timers.nextAt();
   }
+}
+
+/** Names the batches of a key and an executor: what one executor runs, another cannot. */
+export function batchId(key: string, executor: string): string {
+  return `${executor}/${key}`;
 }

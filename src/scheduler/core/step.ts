@@ -9,6 +9,7 @@ import type { Instant } from './ids.ts';
 import type { SchedulerState } from './state.ts';
 import { assign, hangUp, poll } from './steps/assign.ts';
 import { decide } from './steps/decide.ts';
+import { pauseQueue, resumeQueue } from './steps/pauses.ts';
 import { report } from './steps/report.ts';
 import { cancel, rerun } from './steps/rerun.ts';
 import { changeSchedule, putSchedule } from './steps/schedules.ts';
@@ -75,6 +76,10 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return putSchedule(context, event);
     case 'changeSchedule':
       return changeSchedule(context, event);
+    case 'pauseQueue':
+      return pauseQueue(context, event);
+    case 'resumeQueue':
+      return resumeQueue(context, event);
     case 'decide':
       return decide(context, event);
     case 'assign':

@@ -3,7 +3,7 @@
  * everybody: by then the memory has changed, and it has to be reloaded. So an event is checked as a whole before the
  * scheduler sees it, whoever made it and whatever was checked before.
  *
- * Text is well-formed UTF-16 without NUL: PostgreSQL has neither, and a driver would change it without a word. Numbers
+ * Text is well-formed UTF-16 without NUL: PostgreSQL has neither, and a driver would change it silently. Numbers
  * are finite. JSON text is made by `JSON.stringify`, which escapes both, or was parsed before it got here.
  */
 import { below, refuse } from './document/refuse.ts';
@@ -18,7 +18,7 @@ export interface Unstorable {
 }
 
 /** Whether a store can keep the text as it is. Both looks are the platform's own: a document has megabytes. */
-function isStorableText(text: string): boolean {
+export function isStorableText(text: string): boolean {
   return (text as string & { isWellFormed(): boolean }).isWellFormed() && !text.includes('\0');
 }
 
@@ -71,6 +71,8 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'answerCall':
     case 'register':
     case 'report':
+    case 'pauseQueue':
+    case 'resumeQueue':
       return walk(event, '');
   }
 }

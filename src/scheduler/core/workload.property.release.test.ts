@@ -20,7 +20,7 @@ test('whatever happens, every job ends, every task exactly once, and nothing is 
   );
 });
 
-/** Reads everything back; that must not change a row. */
+/** Loads everything; that must not change a row. */
 function restartUnnoticed(world: Harness): void {
   const { lastSeq } = world.rows;
   const batches: Batch[] = [];

@@ -7,10 +7,12 @@ import {
   type Batch,
   type EventRow,
   isFinished,
+  isStorableText,
   isTerminal,
   JOB_STATES,
   type JobRow,
   type KeyRow,
+  keyScope,
   type LimitRow,
   LOG_KINDS,
   MillraceError,
@@ -24,6 +26,7 @@ import {
   type TaskError,
   type TaskRow,
   type TaskSpecRow,
+  utf8Bytes,
 } from '../core/index.ts';
 import type { InboxRow } from './store.ts';
 
@@ -37,20 +40,18 @@ export function badRow(row: string, why: string, cause?: unknown): MillraceError
   });
 }
 
-// With the `u` flag a surrogate matches only when it stands alone. No database can keep these.
-const UNSTORABLE = /[\0\p{Surrogate}]/u;
-
 type Nullable<T> = T | null;
 
-/** Events are many: the name of one is made only when there is something to say of it. */
-type Named = string | EventRow;
+/** Rows are many: the name of one is made only when there is something to say of it. */
+type Named = string | EventRow | (() => string);
 
 function nameOf(row: Named): string {
-  return typeof row === 'string' ? row : `event ${row.seq}`;
+  if (typeof row === 'string') return row;
+  return typeof row === 'function' ? row() : `event ${row.seq}`;
 }
 
 function text(row: Named, column: string, value: Nullable<string>): void {
-  if (value !== null && UNSTORABLE.test(value)) {
+  if (value !== null && !isStorableText(value)) {
     throw badRow(nameOf(row), `${column} contains NUL or an unpaired surrogate`);
   }
 }
@@ -70,22 +71,42 @@ function small(row: Named, column: string, value: Nullable<number>, least = 0): 
     throw badRow(nameOf(row), `${column} ${value} is too large`);
 }
 
+/** From the year 1, before which PostgreSQL writes years in another way, to the last time that JavaScript has. */
+const TIME_MIN = -62_135_596_800_000;
+const TIME_MAX = 8_640_000_000_000_000;
+
 function time(row: Named, column: string, value: Nullable<number>): void {
-  whole(row, column, value, Number.MIN_SAFE_INTEGER);
+  if (value === null) return;
+  if (Number.isInteger(value) && value >= TIME_MIN && value <= TIME_MAX) return;
+  throw badRow(nameOf(row), `${column} is ${value}, which is not a valid time in milliseconds`);
 }
 
-function oneOf(row: string, column: string, value: unknown, allowed: readonly unknown[]): void {
-  if (!allowed.includes(value)) throw badRow(row, `${column} is ${String(value)}`);
+/** An entry of an index has at most 2,704 bytes in PostgreSQL, with what stands around the text. */
+const INDEXED_BYTES_MAX = 2_600;
+/** No character takes more bytes than this. */
+const BYTES_A_CHARACTER = 3;
+
+/** Text that is in an index: a fold would fail for ever on one that is too long. */
+function indexed(row: Named, column: string, value: Nullable<string>): void {
+  text(row, column, value);
+  if (value === null || value.length * BYTES_A_CHARACTER <= INDEXED_BYTES_MAX) return;
+  if (utf8Bytes(value) > INDEXED_BYTES_MAX) {
+    throw badRow(nameOf(row), `${column} has more than ${INDEXED_BYTES_MAX} bytes`);
+  }
 }
 
-function error(row: string, value: Nullable<TaskError>): void {
+function oneOf(row: Named, column: string, value: unknown, allowed: readonly unknown[]): void {
+  if (!allowed.includes(value)) throw badRow(nameOf(row), `${column} is ${String(value)}`);
+}
+
+function error(row: Named, value: Nullable<TaskError>): void {
   if (value === null) return;
   text(row, 'error.code', value.code);
   text(row, 'error.message', value.message);
 }
 
-function rule(row: Named, holds: boolean, why: string): void {
-  if (!holds) throw badRow(nameOf(row), why);
+function rule(row: Named, holds: boolean, why: string | (() => string)): void {
+  if (!holds) throw badRow(nameOf(row), typeof why === 'string' ? why : why());
 }
 
 const PRIORITY = [0, 1, 2, 3];
@@ -97,18 +118,18 @@ const KEY_STATES = ['pending', 'completed'];
 const NODE_STATUS = ['healthy', 'stale', 'dead'];
 
 export function checkJob(job: JobRow): void {
-  const row = `job ${job.no}`;
+  const row = (): string => `job ${job.no}`;
   whole(row, 'no', job.no, 1);
-  text(row, 'id', job.id);
+  indexed(row, 'id', job.id);
   text(row, 'name', job.name);
   oneOf(row, 'priority', job.priority, PRIORITY);
-  text(row, 'idempotencyKey', job.idempotencyKey);
+  indexed(row, 'idempotencyKey', job.idempotencyKey);
   small(row, 'maxParallel', job.maxParallel, 1);
   oneOf(row, 'onFailure', job.onFailure, ON_FAILURE);
   whole(row, 'totalMs', job.totalMs);
   text(row, 'scheduleId', job.scheduleId);
   text(row, 'output', job.output);
-  for (const label of job.labels) text(row, 'labels', label);
+  for (const label of job.labels) indexed(row, 'labels', label);
   time(row, 'runAt', job.runAt);
   text(row, 'options', job.options);
   time(row, 'createdAt', job.createdAt);
@@ -120,24 +141,26 @@ export function checkJob(job: JobRow): void {
   time(row, 'startedAt', job.startedAt);
   time(row, 'finishedAt', job.finishedAt);
   const ended = isFinished(job.state) === (job.finishedAt !== null);
-  rule(row, ended, `state ${job.state} with finishedAt ${job.finishedAt}`);
+  rule(row, ended, () => `state ${job.state} with finishedAt ${job.finishedAt}`);
 }
 
 export function checkSpec(spec: TaskSpecRow): void {
-  const row = `the spec of task ${spec.jobNo}/${spec.taskNo}`;
+  const row = (): string => `the spec of task ${spec.jobNo}/${spec.taskNo}`;
   small(row, 'taskNo', spec.taskNo);
-  text(row, 'id', spec.id);
+  indexed(row, 'id', spec.id);
   text(row, 'executor', spec.executor);
   oneOf(row, 'priority', spec.priority, PRIORITY);
   small(row, 'parentNo', spec.parentNo);
   for (const edge of spec.dependsOn) small(row, 'dependsOn', edge < 0 ? ~edge : edge);
-  text(row, 'idempotencyKey', spec.idempotencyKey);
+  if (spec.idempotencyKey !== null) {
+    indexed(row, 'idempotencyKey', keyScope(spec.executor, spec.idempotencyKey));
+  }
   text(row, 'options', spec.options);
   text(row, 'input', spec.input);
 }
 
 export function checkTask(task: TaskRow): void {
-  const row = `task ${task.jobNo}/${task.taskNo}`;
+  const row = (): string => `task ${task.jobNo}/${task.taskNo}`;
   oneOf(row, 'state', task.state, TASK_STATES);
   small(row, 'run', task.run);
   small(row, 'attempt', task.attempt);
@@ -151,17 +174,21 @@ export function checkTask(task: TaskRow): void {
   oneOf(row, 'suspended', task.suspended, SUSPENDED);
   text(row, 'waits', task.waits);
   time(row, 'notBefore', task.notBefore);
-  rule(row, task.progress >= 0 && task.progress <= 1, `progress is ${task.progress}`);
+  rule(row, task.progress >= 0 && task.progress <= 1, () => `progress is ${task.progress}`);
   error(row, task.error);
   time(row, 'queuedAt', task.queuedAt);
   time(row, 'startedAt', task.startedAt);
   time(row, 'finishedAt', task.finishedAt);
   const leased = (task.state === 'running') === (task.sessionId !== null);
-  rule(row, leased, `state ${task.state} with sessionId ${task.sessionId}`);
+  rule(row, leased, () => `state ${task.state} with sessionId ${task.sessionId}`);
   rule(row, task.state !== 'running' || task.fence > 0, 'running without a fence');
-  rule(row, task.state === 'running' || task.stopping === null, `stopping while ${task.state}`);
+  rule(
+    row,
+    task.state === 'running' || task.stopping === null,
+    () => `stopping while ${task.state}`,
+  );
   const ended = isTerminal(task.state) === (task.finishedAt !== null);
-  rule(row, ended, `state ${task.state} with finishedAt ${task.finishedAt}`);
+  rule(row, ended, () => `state ${task.state} with finishedAt ${task.finishedAt}`);
   rule(row, task.state !== 'delayed' || task.notBefore !== null, 'delayed without notBefore');
 }
 
@@ -171,16 +198,16 @@ export function checkPayload(
   body: string,
   name = '',
 ): void {
-  const where = `a ${what} of task ${row.jobNo}/${row.taskNo}`;
+  const where = (): string => `a ${what} of task ${row.jobNo}/${row.taskNo}`;
   small(where, 'run', row.run);
   text(where, 'body', body);
-  text(where, 'name', name);
+  indexed(where, 'name', name);
 }
 
 export function checkSignal(signal: SignalRow): void {
   const row = `signal ${signal.no} of job ${signal.jobNo}`;
   small(row, 'no', signal.no);
-  text(row, 'id', signal.id);
+  indexed(row, 'id', signal.id);
   text(row, 'name', signal.name);
   text(row, 'body', signal.body);
   time(row, 'sentAt', signal.sentAt);
@@ -193,7 +220,7 @@ function checkTaken({ step, ...row }: TakenSignalRow): void {
 
 export function checkKey(key: KeyRow): void {
   const row = `key ${key.scope}`;
-  text(row, 'scope', key.scope);
+  indexed(row, 'scope', key.scope);
   oneOf(row, 'state', key.state, KEY_STATES);
   text(row, 'result', key.result);
   rule(row, key.state === 'completed' || key.result === null, 'pending with a result');
@@ -202,7 +229,7 @@ export function checkKey(key: KeyRow): void {
 
 export function checkNode(node: NodeRow): void {
   const row = `node ${node.id}`;
-  text(row, 'id', node.id);
+  indexed(row, 'id', node.id);
   text(row, 'sessionId', node.sessionId);
   oneOf(row, 'status', node.status, NODE_STATUS);
   small(row, 'slots', node.slots);
@@ -218,7 +245,7 @@ export function checkNode(node: NodeRow): void {
 
 export function checkSchedule(schedule: ScheduleRow): void {
   const row = `schedule ${schedule.id}`;
-  text(row, 'id', schedule.id);
+  indexed(row, 'id', schedule.id);
   text(row, 'spec', schedule.spec);
   time(row, 'nextAt', schedule.nextAt);
   time(row, 'lastAt', schedule.lastAt);
@@ -227,7 +254,7 @@ export function checkSchedule(schedule: ScheduleRow): void {
 
 export function checkLimit(limit: LimitRow): void {
   const row = `limit ${limit.id}`;
-  text(row, 'id', limit.id);
+  indexed(row, 'id', limit.id);
   text(row, 'state', limit.state);
 }
 
@@ -293,14 +320,13 @@ function checkNumbers(batch: Batch, before: Counters): void {
   let seq = before.lastSeq;
   for (const event of batch.events) {
     seq += 1;
-    rule(`event ${event.seq}`, event.seq === seq, `the next event number is ${seq}`);
+    if (event.seq !== seq) throw badRow(nameOf(event), `the next event number is ${seq}`);
   }
   rule('the counters', batch.lastSeq === seq, `lastSeq is ${batch.lastSeq}, not ${seq}`);
   whole('the counters', 'nextJobNo', batch.nextJobNo, before.nextJobNo);
-  for (const job of batch.jobInserts) {
-    const given = `numbers from ${before.nextJobNo} to below ${batch.nextJobNo} are given out here`;
-    const fresh = job.no >= before.nextJobNo && job.no < batch.nextJobNo;
-    rule(`job ${job.no}`, fresh, given);
+  const given = `numbers from ${before.nextJobNo} to below ${batch.nextJobNo} are given out here`;
+  for (const { no } of batch.jobInserts) {
+    if (no < before.nextJobNo || no >= batch.nextJobNo) throw badRow(`job ${no}`, given);
   }
   const { length } = batch.specInserts;
   rule('the batch', batch.taskInserts.length === length, 'specs and tasks do not come in pairs');

@@ -128,6 +128,11 @@ export interface NodeView extends NodeRow {
   readonly running: number;
 }
 
+export type JobCounts = Readonly<Record<JobState, number>>;
+
+/** Of a store without jobs. */
+export const NO_JOBS: JobCounts = { queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
+
 export interface DeadFilter {
   /** Newest first; only tasks before this one in that order. */
   readonly before?: TaskRef;
@@ -254,7 +259,10 @@ export interface Store {
   /** What tasks have printed. It is not moved by `dump` and `fill`. */
   readonly taskLog: TaskLogStore;
 
-  // Reading back, for a new leader
+  /** How many commits of the leader here only the journal has. Null where nobody leads; absent without a journal. */
+  unfolded?(shard: number): Promise<number | null>;
+
+  // Loading, for a new leader
   loadCluster(shard: number): Promise<ClusterImage>;
   /** Live jobs that have a running task: a new leader needs these before it can serve. */
   loadBusyJobs(shard: number): Promise<readonly JobImage[]>;
@@ -274,8 +282,12 @@ export interface Store {
   taskRows(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, TaskRow>>;
   task(shard: number, id: JobId, taskId: TaskId): Promise<TaskView | null>;
   jobRow(shard: number, id: JobId): Promise<JobRow | null>;
+  /** Those of the ids that name a job. */
+  takenIds(shard: number, ids: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   job(shard: number, id: JobId): Promise<JobView | null>;
   jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]>;
+  /** How many of the `newest` jobs are in each state. No index follows a state, so they are walked: ask rarely. */
+  countJobs(shard: number, newest: number): Promise<JobCounts>;
   /** In order, from `after` (exclusive). Throws `not_found` when `after` is past retention. */
   events(shard: number, after: number, limit: number, jobId?: JobId): Promise<readonly EventView[]>;
   /** The log's head; reading a view after it shows at least as much. */

@@ -1,4 +1,5 @@
 /** The columns of files, as the engine describes them. Descriptions are cached by the identity of the files. */
+import { quotedText } from '../plan/index.ts';
 import { LruCache } from '../../kit/index.ts';
 import { createHash } from 'node:crypto';
 import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core/index.ts';
@@ -79,15 +80,11 @@ function optionsOf({ hive, unionByName }: TableDefinition): string {
   const options: string[] = [];
   if (hive !== null) options.push(`hive_partitioning = ${hive !== false}`);
   if (typeof hive === 'object' && hive !== null && Object.keys(hive).length > 0) {
-    const types = Object.entries(hive).map(([key, type]) => `${quoted(key)}: ${type}`);
+    const types = Object.entries(hive).map(([key, type]) => `${quotedText(key)}: ${type}`);
     options.push(`hive_types = {${types.join(', ')}}`);
   }
   if (unionByName) options.push('union_by_name = true');
   return options.join(', ');
-}
-
-function quoted(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
 }
 
 function checkHive({ hive, at }: TableDefinition, paths: readonly string[]): void {

@@ -27,11 +27,7 @@ const AT_ONCE = 16;
 
 export class Pins {
   /** By what the file system never gives twice: nothing else can set a file's change time. */
-  readonly #footers: LruCache<string, string>;
-
-  constructor(footersMax: number = FOOTERS_MAX) {
-    this.#footers = new LruCache({ max: footersMax });
-  }
+  readonly #footers: LruCache<string, string> = new LruCache({ max: FOOTERS_MAX });
 
   /**
    * Pins in the order of `paths`; `seen` has stats that were just taken, by index. Throws file system errors: see

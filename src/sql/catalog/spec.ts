@@ -1,5 +1,5 @@
 /** Reads table definitions, checked field by field. */
-import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
+import { MillraceError, didYouMean, isObject } from '../../scheduler/core/index.ts';
 import type { PinnedTable } from '../plan/index.ts';
 import { isTypeText } from './type-text.ts';
 
@@ -150,7 +150,7 @@ function readFormat(value: unknown, at: string): TableFormat | null {
 function readHive(value: unknown, at: string): TableDefinition['hive'] {
   if (value === undefined) return null;
   if (typeof value === 'boolean') return value;
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw bad(at, 'It must be true, false, or the types of the keys by name.');
   }
   return readTypes(value, at);
@@ -174,8 +174,8 @@ function readSwitch(value: unknown, at: string): boolean | undefined {
 }
 
 function objectIn(value: unknown, at: string, what: string): Readonly<Record<string, unknown>> {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) {
-    return value as Readonly<Record<string, unknown>>;
+  if (isObject(value)) {
+    return value;
   }
   throw bad(at, what);
 }

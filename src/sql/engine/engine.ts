@@ -16,6 +16,7 @@ import type {
   TableLines,
   FileRange,
   FragmentTask,
+  KeySummary,
   PinnedTable,
   ResultColumn,
   Stage,
@@ -65,6 +66,9 @@ export interface FragmentRequest {
   readonly ranges: Readonly<Record<string, readonly FileRange[]>>;
   readonly spans?: FragmentTask['spans'];
   readonly byRange?: FragmentTask['byRange'];
+  readonly filters?: FragmentTask['filters'];
+  readonly countsFiltered?: FragmentTask['countsFiltered'];
+  readonly keys?: FragmentTask['keys'];
   /** Parquet files of each exchange input, by relation; an empty list is an empty input. */
   readonly inputs: Readonly<Record<string, readonly string[]>>;
   /** An empty folder for its output. */
@@ -96,6 +100,10 @@ export interface FragmentOutput {
   readonly rows: readonly (readonly unknown[])[] | null;
   /** Length and CRC-32 of small files, by name. */
   readonly sums: Readonly<Record<string, { readonly bytes: number; readonly crc32: number }>>;
+  /** For each of the request's `keys`: its values; null if they cannot be reported. */
+  readonly keys?: readonly (KeySummary | null)[];
+  /** Rows that filters have left out, if they were to be counted. */
+  readonly filteredRows?: number;
   /** Of scans only; the caller knows those of the exchanges. */
   readonly rowsIn: number;
   readonly rowsOut: number;

@@ -20,5 +20,4 @@ export type { FoundCall } from './sql/operator-calls.ts';
 export { tokensOf } from './sql/tokenizer.ts';
 export { commandOf, type Command } from './sql/command.ts';
 export { statementOf } from './sql/statement.ts';
-export { quotedText } from './sql/text.ts';
 export { isCacheable } from './sql/volatility.ts';

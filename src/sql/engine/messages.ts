@@ -1,6 +1,6 @@
 /** The messages between an engine and its child process. The parent writes the SQL, the child runs it. */
 import type { ErrorCode } from '../../scheduler/core/index.ts';
-import type { SplitQueryInput } from '../plan/index.ts';
+import type { KeySummary, SplitQueryInput } from '../plan/index.ts';
 import type {
   BoundTypes,
   EngineLimits,
@@ -11,6 +11,7 @@ import type {
   TableDescription,
   TableSource,
 } from './engine.ts';
+import type { KeyColumn } from './sql/key-script.ts';
 import type { FoundCall } from './sql/operator-calls.ts';
 
 /** The limits of the engine, with a spill folder of this child process. */
@@ -97,6 +98,10 @@ export interface FragmentCall {
   readonly keepEmpty: boolean;
   /** How to return the rows if they are few; null if not requested. */
   readonly rows: InlineRowsRequest | null;
+  /** Columns of the output whose values are to be returned. */
+  readonly keys: readonly KeyColumn[];
+  /** Counts the rows that the filters of scans leave out; null if that is not asked for. */
+  readonly filtered: string | null;
   /** It leaves nothing on the connection but the time zone, so the next call may use it. */
   readonly leavesNoState: boolean;
 }
@@ -116,6 +121,8 @@ export interface FragmentAnswer {
   /** A JSON list; null if not requested, or if there are too many. */
   readonly rows: string | null;
   readonly sums: FragmentOutput['sums'];
+  readonly keys: readonly (KeySummary | null)[];
+  readonly filteredRows: number | null;
   readonly runMs: number;
   readonly spilledBytes: number;
 }

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { fragmentResult, samplePlan } from '../../../test/rig/query-job.ts';
 import type { JobId, NodeId } from '../../scheduler/core/index.ts';
 import type { HeldFragment } from '../../scheduler/contract/index.ts';
@@ -42,7 +42,44 @@ test.each([
   [{ ...good, inline: { parquet: '', rows: null } }, 'its stage is not the last one'],
   [{ ...good, metrics: { ...metrics, runMs: 'long' } }, 'at metrics/runMs'],
   [{ ...good, metrics: null }, 'has no object at metrics'],
+  [{ ...good, metrics: { ...metrics, filteredRows: -1 } }, 'at metrics/filteredRows'],
 ])('refuses %j', (given, words) => {
   const text = typeof given === 'string' ? given : JSON.stringify(given);
   expect(resultFault(text, HELD, scan)).toContain(words);
+});
+
+describe('keys of an output', () => {
+  const columns = [{ name: 'c0', type: 'BIGINT' }];
+  const stage: Stage = { ...scan, fragment: { ...scan.fragment, columns } };
+  const known = { hasNull: false, min: '1', max: '2', values: ['1', '2'] };
+  const fault = (keys: unknown): string | null =>
+    resultFault(JSON.stringify({ ...good, keys }), HELD, stage);
+
+  test('are accepted as a worker reports them', () => {
+    for (const keys of [
+      known,
+      { ...known, values: null },
+      { ...known, min: null, max: null },
+      null,
+    ])
+      expect(fault([keys])).toBeNull();
+  });
+
+  test.each([
+    ['no list', 7, 'has no list at keys'],
+    ['too many columns', [null, null], 'has more keys than columns'],
+    ['a number for a flag', [{ ...known, hasNull: 1 }], 'has no boolean at keys/0/hasNull'],
+    ['one bound', [{ ...known, min: null }], 'has one bound only at keys/0'],
+    ['a number for a key', [{ ...known, values: [7] }], 'has no short text at keys/0'],
+    ['a long text', [{ ...known, max: 'x'.repeat(5_000) }], 'has no short text at keys/0'],
+    ['a bitmap that is none', [{ ...known, bits: "'" }], 'has no bitmap at keys/0/bits'],
+    ['a NUL character', [{ ...known, values: ['a\0'] }], 'has a NUL character at keys/0'],
+    [
+      'too many keys',
+      [{ ...known, values: Array.from({ length: 1_001 }, () => '1') }],
+      'has more than 1000 keys at keys/0',
+    ],
+  ])('are refused with %s', (_, keys, words) => {
+    expect(fault(keys)).toContain(words);
+  });
 });

@@ -2,7 +2,9 @@
  * The grammar of a fragment's result. Workers write it, and the leader and other workers read it, so nothing else is
  * stored.
  */
+import { isObject } from '../../scheduler/core/index.ts';
 import type { HeldFragment } from '../../scheduler/contract/index.ts';
+import { KEYS_MAX, isBitText } from '../plan/index.ts';
 import type { FragmentMetrics, Stage } from '../plan/index.ts';
 
 /** What is wrong, as the end of a sentence; null if it is a result of this fragment. */
@@ -22,7 +24,7 @@ export function partitionCount({ output }: Pick<Stage, 'output'>): number {
 class BadResult extends Error {}
 
 function checkResult(given: unknown, fragment: HeldFragment, stage: Stage): void {
-  const { at, parts, inline, metrics } = fields(given, 'it');
+  const { at, parts, inline, keys, metrics } = fields(given, 'it');
   checkPlace(fields(at, 'at'), fragment);
   const partitions = list(parts, 'parts');
   const count = partitionCount(stage);
@@ -30,8 +32,11 @@ function checkResult(given: unknown, fragment: HeldFragment, stage: Stage): void
     refuse(`has ${partitions.length} partitions, but its stage has ${count}`);
   for (const [no, part] of partitions.entries()) checkPartition(part, `parts/${no}`);
   checkInline(inline, stage);
+  if (keys !== undefined) checkKeys(list(keys, 'keys'), stage);
   const figures = fields(metrics, 'metrics');
   for (const name of METRICS) checkAmount(figures[name], `metrics/${name}`);
+  const { filteredRows } = figures;
+  if (filteredRows !== undefined) checkCount(filteredRows, 'metrics/filteredRows');
 }
 
 const METRICS: readonly (keyof FragmentMetrics)[] = [
@@ -73,10 +78,29 @@ function checkInline(given: unknown, { output }: Stage): void {
   for (const row of list(rows, 'inline/rows')) list(row, 'inline/rows');
 }
 
+/** They become literals in the fragments of other tasks. */
+function checkKeys(summaries: readonly unknown[], { fragment }: Stage): void {
+  if (summaries.length > fragment.columns.length) refuse('has more keys than columns');
+  for (const [no, summary] of summaries.entries()) {
+    if (summary === null) continue;
+    const { hasNull, min, max, values, bits } = fields(summary, `keys/${no}`);
+    if (typeof hasNull !== 'boolean') refuse(`has no boolean at keys/${no}/hasNull`);
+    if ((min === null) !== (max === null)) refuse(`has one bound only at keys/${no}`);
+    if (bits !== undefined && !(typeof bits === 'string' && isBitText(bits)))
+      refuse(`has no bitmap at keys/${no}/bits`);
+    const listed = values === null ? [] : list(values, `keys/${no}/values`);
+    if (listed.length > KEYS_MAX) refuse(`has more than ${KEYS_MAX} keys at keys/${no}`);
+    for (const each of [...(min === null ? [] : [min, max]), ...listed]) {
+      checkText(each, `keys/${no}`);
+      if (String(each).includes('\0')) refuse(`has a NUL character at keys/${no}`);
+    }
+  }
+}
+
 type Fields = Readonly<Record<string, unknown>>;
 
 function fields(value: unknown, path: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  if (isObject(value)) return value;
   return refuse(`has no object at ${path}`);
 }
 

@@ -7,7 +7,7 @@ import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { callText } from '../engine/index.ts';
 import type { FoundCall, PlanningEngine } from '../engine/index.ts';
-import { PlanComposer, placeholderTable } from '../plan/index.ts';
+import { PlanComposer, placeholderTable, quotedName } from '../plan/index.ts';
 import type { OperatorStep, PinnedTable, QueryPlan } from '../plan/index.ts';
 import { wordsIn } from './custom-names.ts';
 
@@ -64,8 +64,8 @@ export class OperatorQuery {
       const table = await this.#operator(call, piece.input, signal, depth);
       placeholders.push(table);
       const declaration = this.#declared(call.name);
-      const list = declaration.output.map(({ name }, no) => `c${no} AS ${quoted(name)}`);
-      const alias = call.hasAlias ? '' : ` AS ${quoted(call.name)}`;
+      const list = declaration.output.map(({ name }, no) => `c${no} AS ${quotedName(name)}`);
+      const alias = call.hasAlias ? '' : ` AS ${quotedName(call.name)}`;
       text += `${sql.slice(at, piece.from)}(SELECT ${list.join(', ')} FROM ${table.name})${alias}`;
       at = piece.to;
     }
@@ -228,8 +228,4 @@ export function inputOf(
 
 function bad(what: string, todo?: string): MillraceError {
   return new MillraceError({ code: 'bad_query', what, todo });
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

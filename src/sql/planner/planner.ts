@@ -6,13 +6,7 @@ import type { CatalogPort } from '../catalog/index.ts';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration, Settings } from '../../scheduler/core/index.ts';
 import type { QueryFigures } from '../../scheduler/contract/index.ts';
-import {
-  commandOf,
-  isCacheable,
-  quotedText,
-  statementOf,
-  withQuotedParameters,
-} from '../engine/index.ts';
+import { commandOf, isCacheable, statementOf, withQuotedParameters } from '../engine/index.ts';
 import type { Command, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -26,8 +20,10 @@ import {
   explainPlan,
   planQuery,
   queryJob,
+  quotedText,
 } from '../plan/index.ts';
 import type {
+  Coalescing,
   SplitQueryInput,
   PinnedTable,
   PlanInput,
@@ -39,7 +35,7 @@ import { OperatorQuery } from './operator-query.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
-import { planSettings } from './settings.ts';
+import { coalescing, planSettings } from './settings.ts';
 import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
@@ -132,10 +128,9 @@ export class SqlPlanner {
       const planned = await this.#planned(request, within, caller);
       const { plan, tables, request: asked } = await this.#runnable(planned, within, caller);
       const { about, settings } = asked;
-      const { maxAttempts, timeoutMs, memoryBytes, targetPartitionBytes, stragglerFactor } =
-        settings;
+      const { maxAttempts, timeoutMs, memoryBytes, stragglerFactor } = settings;
       const isOwnPlan = asked.sql !== null;
-      const own = isOwnPlan ? coalesced(plan, targetPartitionBytes) : plan;
+      const own = isOwnPlan ? coalesced(plan, coalescing(settings)) : plan;
       return queryJob(own, tables, this.#options.settings, {
         ...QUERY_JOB_DEFAULTS,
         maxParallel: this.#options.settings.tasksPerQuery,
@@ -340,9 +335,10 @@ export class SqlPlanner {
 }
 
 /** With leave to coalesce partitions, if a stage reads any. */
-function coalesced(plan: QueryPlan, targetBytes: number): QueryPlan {
-  const may = { ...plan, coalesce: { targetBytes } };
-  return targetBytes > 0 && coalescedStages(may).length > 0 ? may : plan;
+function coalesced(plan: QueryPlan, coalesce: Coalescing | null): QueryPlan {
+  if (coalesce === null) return plan;
+  const may = { ...plan, coalesce };
+  return coalescedStages(may).length > 0 ? may : plan;
 }
 
 function commandIn(sql: string): Command {

@@ -2,6 +2,7 @@
 import { readFile } from 'node:fs/promises';
 import { LAYOUT_VERSION } from '../../scheduler/contract/index.ts';
 import type { FragmentEnd, HeldFragment, MapPartition } from '../../scheduler/contract/index.ts';
+import { NO_METRICS } from '../plan/index.ts';
 import type { FragmentMetrics, FragmentResult, InlineResult } from '../plan/index.ts';
 import type { RegisteredOutput } from '../shuffle/index.ts';
 import type { SpooledResult } from './result-spool.ts';
@@ -35,11 +36,12 @@ export function registeredResult(
     at: { task, fence, node, address, folder: '', index: '', epoch, layout },
     parts: parts.map(({ rows, bytes, segments }) => ({ rows, bytes, segments })),
     inline: null,
-    metrics: metricsOf({
+    metrics: {
+      ...NO_METRICS,
       rowsOut: sum(parts, ({ rows }) => rows),
       bytesOut,
       batches: sum(parts, ({ batches }) => batches),
-    }),
+    },
   };
   return { result: JSON.stringify(result) };
 }
@@ -71,23 +73,7 @@ export function spooledPlace(
       isHere ? { rows, bytes, segments: [[bytes, crc32]] } : { rows, bytes: 0, segments: [] },
     ],
     inline,
-    metrics: metricsOf({ rowsOut: rows, bytesOut: bytes, batches: bytes > 0 ? 1 : 0 }),
-  };
-}
-
-/** A worker that registers its output says nothing else of its work. */
-function metricsOf(
-  given: Pick<FragmentMetrics, 'rowsOut' | 'bytesOut' | 'batches'>,
-): FragmentMetrics {
-  return {
-    rowsIn: 0,
-    fetchedBytes: 0,
-    localBytes: 0,
-    fetchMs: 0,
-    runMs: 0,
-    writeMs: 0,
-    spilledBytes: 0,
-    ...given,
+    metrics: { ...NO_METRICS, rowsOut: rows, bytesOut: bytes, batches: bytes > 0 ? 1 : 0 },
   };
 }
 
@@ -102,11 +88,12 @@ export function registeredFigures(
   const figures = new Map<string, RegisteredFigures>();
   for (const [name, { partitions }] of outputs) {
     const all = [...partitions.values()];
-    const metrics = metricsOf({
+    const metrics = {
+      ...NO_METRICS,
       rowsOut: sum(all, ({ rows }) => rows),
       bytesOut: sum(all, ({ bytes }) => bytes),
       batches: sum(all, ({ batches }) => batches),
-    });
+    };
     figures.set(name, { metrics, partitionBytes: all.map(({ bytes }) => bytes) });
   }
   return figures;

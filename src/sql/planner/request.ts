@@ -5,6 +5,7 @@ import {
   checkDepth,
   checkStorable,
   didYouMean,
+  isObject,
 } from '../../scheduler/core/index.ts';
 import type { JobDocument, Priority } from '../../scheduler/core/index.ts';
 import { readSettings } from './settings.ts';
@@ -55,10 +56,10 @@ type Fields = Readonly<Record<string, unknown>>;
 
 /** Throws `bad_input` with the path of the field. */
 export function readRequest(value: unknown): QueryRequest {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     throw bad('', 'A query must be an object.', 'Send {"sql": "select ..."}.');
   }
-  const given = value as Fields;
+  const given = value;
   for (const field of Object.keys(given)) {
     if (FIELDS.some((known) => known === field)) continue;
     const what = `There is no such field.${didYouMean(field, FIELDS)}`;

@@ -18,7 +18,7 @@ import { EXPLAIN_KEYS } from '../plan/index.ts';
 import type { QueryRecord } from '../plan/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 import type { PartitionReader } from '../shuffle/index.ts';
-import { failureOf } from './failure.ts';
+import { failureOf } from './query-error.ts';
 import { inlineJson, inlineRows, jsonPieces } from './inline-json.ts';
 import { PRIVATE_FOLDER } from '../../kit/index.ts';
 

@@ -1,7 +1,7 @@
 /** The settings of one query, under their public names. */
 import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
 import { PARTITIONS_MAX, SORT_THRESHOLD_BYTES } from '../plan/index.ts';
-import type { PlanSettings } from '../plan/index.ts';
+import type { Coalescing, PlanSettings } from '../plan/index.ts';
 
 export interface QuerySettings {
   /** Null: by the number of fragments the cluster can run at the same time. */
@@ -10,7 +10,13 @@ export interface QuerySettings {
   readonly singleFragmentBytes: number;
   /** About what a task reads after an exchange: smaller neighbouring partitions are read by one task; 0 for never. */
   readonly targetPartitionBytes: number;
+  /** A partition of more than so many times the median is split, where that is possible; 0 for never. */
+  readonly skewFactor: number;
+  /** A smaller partition is never split; each row counts 48 bytes beside those in which it is encoded. */
+  readonly skewThresholdBytes: number;
   readonly sortThresholdBytes: number;
+  /** Scans are filtered by the keys of a join's other side. 0: never, 1: where it seems to pay, 2: wherever possible. */
+  readonly runtimeFilters: number;
   /** Per task; null: the share of a slot. */
   readonly memoryBytes: number | null;
   readonly timeoutMs: number | null;
@@ -27,7 +33,10 @@ export const defaultQuerySettings: QuerySettings = {
   broadcastThresholdBytes: 32 * MIB,
   singleFragmentBytes: 16 * MIB,
   targetPartitionBytes: 64 * MIB,
+  skewFactor: 0,
+  skewThresholdBytes: 32 * MIB,
   sortThresholdBytes: SORT_THRESHOLD_BYTES,
+  runtimeFilters: 1,
   memoryBytes: null,
   timeoutMs: null,
   maxAttempts: null,
@@ -52,14 +61,18 @@ function boundsOf(name: keyof QuerySettings): Bounds {
     case 'broadcastThresholdBytes':
     case 'singleFragmentBytes':
     case 'targetPartitionBytes':
+    case 'skewThresholdBytes':
     case 'sortThresholdBytes':
       return { min: 0, max: Number.MAX_SAFE_INTEGER };
+    case 'runtimeFilters':
+      return { min: 0, max: 2 };
     case 'memoryBytes':
       return { min: MEMORY_BYTES_MIN, max: Number.MAX_SAFE_INTEGER };
     case 'timeoutMs':
       return { min: 1, max: YEAR_MS };
     case 'maxAttempts':
       return { min: 1, max: ATTEMPTS_MAX };
+    case 'skewFactor':
     case 'stragglerFactor':
       return { min: 0, max: FACTOR_MAX };
   }
@@ -93,12 +106,24 @@ export function readSettings(value: unknown): QuerySettings {
   return { ...defaultQuerySettings, ...settings };
 }
 
+/** How partitions are grouped and split once they are written; null for never. */
+export function coalescing(settings: QuerySettings): Coalescing | null {
+  const { targetPartitionBytes: targetBytes, skewFactor: factor, skewThresholdBytes } = settings;
+  if (targetBytes === 0) return null;
+  return factor === 0
+    ? { targetBytes }
+    : { targetBytes, skew: { factor, minBytes: skewThresholdBytes } };
+}
+
 /** Those that decide between plans; `slots` are the fragments that the cluster can run at the same time. */
 export function planSettings(settings: QuerySettings, slots: number): PlanSettings {
-  const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes } =
-    settings;
+  const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
+  const { sortThresholdBytes, runtimeFilters } = settings;
   const partitions = shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, slots));
-  return { partitions, broadcastThresholdBytes, singleFragmentBytes, sortThresholdBytes };
+  return {
+    ...{ partitions, broadcastThresholdBytes, singleFragmentBytes },
+    ...{ sortThresholdBytes, runtimeFilters },
+  };
 }
 
 function refuse(at: string, what: string, known?: string): never {

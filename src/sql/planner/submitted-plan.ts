@@ -8,7 +8,7 @@ import { MillraceError, didYouMean, isMillraceError } from '../../scheduler/core
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import { partitionOf } from '../engine/index.ts';
 import type { LogicalAnswer, PlanningEngine } from '../engine/index.ts';
-import { CUSTOM_RELATION, readPlan } from '../plan/index.ts';
+import { CUSTOM_RELATION, readPlan, quotedName } from '../plan/index.ts';
 import type { CustomCall, Fragment, PinnedTable, QueryPlan, Scan, Stage } from '../plan/index.ts';
 import { customNamesIn, withFunctions, withOwnTypes } from './custom-names.ts';
 import { checkParameters, inputOf, withColumns } from './operator-query.ts';
@@ -36,7 +36,7 @@ export async function checkedPlan(
   const given = within(() => readPlan(request.plan));
   const names = namesIn(given);
   // Quoted, each is an identifier, whatever it looks like.
-  const sql = names.map((name) => `"${name.replaceAll('"', '""')}"`).join(' ');
+  const sql = names.map(quotedName).join(' ');
   const tables = await catalog.resolve({ tables: request.tables, sql }, signal);
   const byName = new Map(tables.map((table) => [table.name, table]));
   const own = given.stages.map((stage, at) => ownStage(stage, `/plan/stages/${at}`, byName));
@@ -183,7 +183,7 @@ function seenBy(
   };
   const { input } = at('input', () => inputOf(custom, { columns }));
   const names = input.map(({ name }) => name);
-  const list = input.map(({ sql: value, name }) => `${value} AS "${name.replaceAll('"', '""')}"`);
+  const list = input.map(({ sql: value, name }) => `${value} AS ${quotedName(name)}`);
   const inner = input.map((_, no) => `c${no}`).join(', ');
   return {
     input: `SELECT ${list.join(', ')} FROM (\n${sql}\n) AS i(${inner})`,

@@ -1,6 +1,7 @@
+import { join } from 'node:path';
 import { beforeEach, expect, test } from 'vitest';
 import { VirtualClock } from '../../kit/index.ts';
-import { DiskPressure } from './disk-pressure.ts';
+import { DiskPressure, spaceIn } from './disk-pressure.ts';
 
 const GIB = 2 ** 30;
 let clock: VirtualClock;
@@ -66,4 +67,17 @@ test('it looks no more when it is closed', async () => {
   freeBytes = 0;
   await clock.advance(60_000);
   expect(said).toEqual([]);
+});
+
+test('a folder that is not made yet has the space of the one above it', async () => {
+  const { totalBytes } = await spaceIn(import.meta.dirname);
+  expect(totalBytes).toBeGreaterThan(0);
+  const later = await spaceIn(join(import.meta.dirname, 'not', 'made', 'yet'));
+  expect(later.totalBytes).toBe(totalBytes);
+});
+
+test('tells how much is free, once it has looked', async () => {
+  expect(pressure.freeBytes).toBe(0);
+  await clock.advance(5_000);
+  expect(pressure.freeBytes).toBe(freeBytes);
 });

@@ -4,6 +4,7 @@
  * again. What a fragment has spilled is removed when it fails, so free space right after a failure is not trusted.
  */
 import { statfs } from 'node:fs/promises';
+import { dirname } from 'node:path';
 import type { Clock } from '../../kit/index.ts';
 
 export interface DiskSpace {
@@ -31,12 +32,18 @@ export class DiskPressure {
   readonly #options: DiskPressureOptions;
   #heldUntilMs: number | null = null;
   #isShort = false;
+  #freeBytes = 0;
   #cancel: () => void = () => {};
   #isClosed = false;
 
   constructor(options: DiskPressureOptions) {
     this.#options = options;
     this.#lookLater();
+  }
+
+  /** As it was seen last; 0 while it is not known. */
+  get freeBytes(): number {
+    return this.#freeBytes;
   }
 
   get isShort(): boolean {
@@ -62,6 +69,7 @@ export class DiskPressure {
     const { clock, space } = this.#options;
     try {
       const { freeBytes, totalBytes } = await space();
+      this.#freeBytes = freeBytes;
       const limit = this.#isShort ? ENOUGH : LITTLE;
       const isHeld = this.#heldUntilMs !== null && clock.monotonicMs() < this.#heldUntilMs;
       this.#set(isHeld || freeBytes < Math.min(limit.bytes, totalBytes * limit.part));
@@ -78,7 +86,14 @@ export class DiskPressure {
   }
 }
 
+/** A folder that is made only later will lie on the disk of the one above it. */
 export async function spaceIn(folder: string): Promise<DiskSpace> {
-  const { bavail, blocks, bsize } = await statfs(folder);
-  return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  try {
+    const { bavail, blocks, bsize } = await statfs(folder);
+    return { freeBytes: bavail * bsize, totalBytes: blocks * bsize };
+  } catch (error) {
+    const above = dirname(folder);
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT' || above === folder) throw error;
+    return spaceIn(above);
+  }
 }

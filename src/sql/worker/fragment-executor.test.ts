@@ -16,7 +16,7 @@ import type {
   FragmentOutput,
 } from '../engine/index.ts';
 import { deferred } from '../../kit/index.ts';
-import { PLAN_VERSION } from '../plan/index.ts';
+import { SPLIT_VERSION } from '../plan/index.ts';
 import type { FragmentResult, FragmentTask, PartitionRead, PinnedFile } from '../plan/index.ts';
 import type { Engines } from './fragment-executor.ts';
 
@@ -120,12 +120,12 @@ test('does not start a fragment of a newer plan format, which counts as nothing'
   const node = await fragmentNode({ engines });
   const run = (version: number) =>
     thrownBy(() => node.run(fragmentTask({ version }), testContext()));
-  expect(await run(PLAN_VERSION + 1)).toMatchObject({
+  expect(await run(SPLIT_VERSION + 1)).toMatchObject({
     failure: 'missing',
-    message: expect.stringMatching(/this worker runs versions up to 4. Upgrade/) as string,
+    message: expect.stringMatching(/this worker runs versions up to 5. Upgrade/) as string,
   });
   expect(engines.orders).toEqual([]);
-  await node.run(fragmentTask({ version: PLAN_VERSION }), context('s0.0', 1));
+  await node.run(fragmentTask({ version: SPLIT_VERSION }), context('s0.0', 1));
   expect(engines.orders).toHaveLength(1);
 });
 

@@ -2,6 +2,7 @@
  * One run of a fragment: localizes its inputs, waits for memory, lets an engine run the SQL and retains the output.
  * However it ends, nothing incomplete is left.
  */
+import { defined } from '../../kit/index.ts';
 import { rm } from 'node:fs/promises';
 import type { Pin } from '../catalog/index.ts';
 import type { FragmentOutput, FragmentRequest } from '../engine/index.ts';
@@ -101,6 +102,7 @@ export class FragmentRun {
       at: await this.#place(retained),
       parts,
       inline,
+      ...(this.#task.keys === undefined ? {} : { keys: made.keys ?? [] }),
       metrics: this.#metrics(inputs, made, bytesOut, performance.now() - startedAt),
     };
   }
@@ -204,11 +206,11 @@ export class FragmentRun {
       const { engine, release } = await engines.acquire(size, signal);
       try {
         const { fragment, output, session, ranges, spans, byRange } = this.#task;
+        const { filters, countsFiltered, keys } = this.#task;
         const order = {
           ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
           requires: requiredBy(this.#task),
-          ...(spans === undefined ? {} : { spans }),
-          ...(byRange === undefined ? {} : { byRange }),
+          ...defined({ spans, byRange, filters, countsFiltered, keys }),
           ...this.#custom(reserved.bytes),
           ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
         };
@@ -272,7 +274,7 @@ export class FragmentRun {
     bytesOut: number,
     writeMs: number,
   ): FragmentMetrics {
-    const { rowsOut, runMs, spilledBytes, parts } = made;
+    const { rowsOut, runMs, spilledBytes, parts, filteredRows } = made;
     const read = Object.values(this.#task.reads).flat();
     return {
       rowsIn: made.rowsIn + read.reduce((sum, { part }) => sum + part.rows, 0),
@@ -285,6 +287,7 @@ export class FragmentRun {
       runMs: rounded(runMs),
       writeMs: rounded(writeMs),
       spilledBytes,
+      ...defined({ filteredRows }),
     };
   }
 }

@@ -3,4 +3,4 @@
  * Planning, and what becomes of results, is elsewhere.
  */
 export { openQueryNode } from './query-node.ts';
-export type { QueryNode } from './query-node.ts';
+export type { QueryNode, QueryNodeOptions } from './query-node.ts';

@@ -8,7 +8,11 @@ import type { Capabilities, JobId } from '../../scheduler/core/index.ts';
 import type { Executor, RegisteredOperator } from '../../tasks/executors/index.ts';
 import { systemClock } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
-import type { RemoteShuffle, ShuffleSource } from '../../scheduler/contract/index.ts';
+import type {
+  RemoteShuffle,
+  ShuffleSource,
+  WorkerFigures,
+} from '../../scheduler/contract/index.ts';
 import { OutputStore, shuffleSource } from '../shuffle/index.ts';
 import type { OutputKind } from '../shuffle/index.ts';
 import { temporaryData } from './data-folder.ts';
@@ -57,6 +61,8 @@ export interface QueryNode {
   readonly source: ShuffleSource;
   /** What the node is short of, as a capability; empty if nothing. */
   pressure(): Capabilities;
+  /** What its outputs take, and what is left of their disk. */
+  usage(): Omit<WorkerFigures, 'residentBytes'>;
   /** Queries that have outputs here. */
   queries(kind?: OutputKind): readonly JobId[];
   /** Removes the outputs of a query. */
@@ -128,6 +134,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
     },
     duckdb,
     source: shuffleSource(store),
+    usage: () => ({ shuffleBytes: store.usage.bytes, diskFreeBytes: pressure.freeBytes }),
     pressure: () => (pressure.isShort ? { pressure: 'disk' } : {}),
     queries: (kind) => [...new Set([...store.queries(kind), ...(node?.shared.queries ?? [])])],
     drop: async (query, kind) => {

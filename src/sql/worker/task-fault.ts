@@ -1,7 +1,7 @@
 /** How a failed fragment is reported to the leader: retryable, fatal, or waiting for lost inputs. */
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { ErrorCode, TaskId } from '../../scheduler/core/index.ts';
-import { InputLostError, TaskFailure, lifelineOf } from '../../tasks/executors/index.ts';
+import { InputLostError, TaskFailure, attemptHooksOf } from '../../tasks/executors/index.ts';
 import type { TaskContext } from '../../tasks/executors/index.ts';
 import { PartitionLostError } from '../shuffle/index.ts';
 
@@ -59,7 +59,7 @@ async function shortage(
 
 /** Whether an earlier attempt of this run has recorded it. */
 export function hasStep(context: TaskContext, code: Shortage): boolean {
-  return lifelineOf(context)?.hasStep(code) ?? false;
+  return attemptHooksOf(context)?.hasStep(code) ?? false;
 }
 
 /** Whether the disk itself is full, which says nothing about other nodes. A limit on spilling is another matter. */

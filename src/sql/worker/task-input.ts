@@ -1,9 +1,10 @@
 /**
  * Reads the input of a fragment task. The leader made it, so an invalid one is fatal: another attempt would not help.
  */
+import { isObject } from '../../scheduler/core/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { TaskFailure } from '../../tasks/executors/index.ts';
-import { type FragmentTask, PLAN_VERSION } from '../plan/index.ts';
+import { type FragmentTask, SPLIT_VERSION } from '../plan/index.ts';
 
 /** Its worker is older than the leader. It goes to another one, and counts as nothing. */
 class NewerPlanError extends Error {
@@ -13,7 +14,7 @@ class NewerPlanError extends Error {
 
   constructor(version: number) {
     super(
-      `The task is of version ${version} of the plan format, and this worker runs versions up to ${PLAN_VERSION}. Upgrade the worker.`,
+      `The task is of version ${version} of the plan format, and this worker runs versions up to ${SPLIT_VERSION}. Upgrade the worker.`,
     );
   }
 }
@@ -22,7 +23,7 @@ export function readFragmentTask(input: Json): FragmentTask {
   const task = fields(input, 'the input');
   const { version = 2 } = task;
   whole(version, 'version');
-  if (Number(version) > PLAN_VERSION) throw new NewerPlanError(Number(version));
+  if (Number(version) > SPLIT_VERSION) throw new NewerPlanError(Number(version));
   const fragment = fields(task['fragment'], 'fragment');
   const output = fields(task['output'], 'output');
   fields(task['session'], 'session');
@@ -37,11 +38,12 @@ export function readFragmentTask(input: Json): FragmentTask {
     list(ranges[relation], `ranges.${relation}`);
   }
   if (task['spans'] !== undefined) checkSpans(fields(task['spans'], 'spans'), ranges);
+  checkFilters(task, ranges);
   for (const each of list(fragment['inputs'], 'fragment.inputs')) {
     const relation = String(fields(each, 'an input')['relation']);
     for (const read of list(reads[relation], `reads.${relation}`)) checkRead(read);
   }
-  checkPartitions(fragment['inputs'] as readonly Fields[], reads);
+  checkPartitions(fragment['inputs'] as readonly Fields[], reads, version === SPLIT_VERSION);
   if (output['kind'] === 'hash' || output['kind'] === 'range')
     whole(output['partitions'], 'output.partitions');
   else if (output['kind'] !== 'whole' && output['kind'] !== 'result')
@@ -71,6 +73,21 @@ function checkSpans(spans: Fields, ranges: Fields): void {
   }
 }
 
+function checkFilters({ filters, keys, fragment }: Fields, ranges: Fields): void {
+  for (const [relation, filter] of Object.entries(fields(filters ?? {}, 'filters'))) {
+    if (typeof filter !== 'string') refuse(`filters.${relation} is not a string`);
+    if (ranges[relation] === undefined) refuse(`filters.${relation} has no scan`);
+  }
+  const { length } = list(fields(fragment, 'fragment')['columns'], 'fragment.columns');
+  if (keys === undefined) return;
+  const { columns, tasks } = fields(keys, 'keys');
+  whole(tasks, 'keys.tasks');
+  for (const column of list(columns, 'keys.columns')) {
+    whole(column, 'a column of keys');
+    if (Number(column) >= length) refuse(`keys names column ${Number(column)}, of ${length}`);
+  }
+}
+
 function checkRead(read: unknown): void {
   const { at, part, partition } = fields(read, 'a read');
   const place = fields(at, 'at');
@@ -84,12 +101,16 @@ function checkRead(read: unknown): void {
 
 /**
  * Rows that belong together are in the same partition of every input. A task that read other partitions of one input
- * than of another, or one of them twice, would return wrong rows without a sign of it.
+ * than of another, or one of them twice, would return wrong rows without a sign of it. Where a partition is split, the
+ * task does not read it from every producer of one of its inputs.
  */
-function checkPartitions(inputs: readonly Fields[], reads: Fields): void {
+function checkPartitions(inputs: readonly Fields[], reads: Fields, isSplit: boolean): void {
   const byProducer = new Map<string, number[]>();
+  const byInput = new Map<string, Set<number>>();
   for (const { relation, mode } of inputs) {
     if (mode !== 'partition') continue;
+    const ofInput = new Set<number>();
+    byInput.set(String(relation), ofInput);
     for (const read of list(reads[String(relation)], 'reads')) {
       const { at, partition } = read as { at: { task: string }; partition: number };
       const name = `${String(relation)}/${at.task}`;
@@ -97,16 +118,18 @@ function checkPartitions(inputs: readonly Fields[], reads: Fields): void {
       if (known === undefined) byProducer.set(name, [partition]);
       else if (partition > (known.at(-1) as number)) known.push(partition);
       else refuse(`reads.${String(relation)} is not in the order of partitions`);
+      ofInput.add(partition);
     }
   }
-  const lists = [...byProducer.values()].map(String);
+  const sets = [...byInput.values()].map((each) => String([...each].toSorted((a, b) => a - b)));
+  const lists = isSplit ? sets : [...byProducer.values()].map(String);
   if (lists.some((each) => each !== lists[0])) refuse('its inputs are of different partitions');
 }
 
 type Fields = Readonly<Record<string, unknown>>;
 
 function fields(value: unknown, what: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  if (isObject(value)) return value;
   return refuse(`${what} is not an object`);
 }
 

@@ -10,10 +10,10 @@
  * All but `collect` leave nulls out, as what a skipped task gives. Without any value `sum` and `count` are
  * 0, `avg`, `min` and `max` null.
  */
-import { pointedAt, pointerTokens } from '../../scheduler/core/index.ts';
+import { isObject, pointedAt, pointerTokens } from '../../scheduler/core/index.ts';
 import type { Json, JsonObject } from '../../scheduler/core/index.ts';
 import type { Executor } from './executor.ts';
-import { Fields, badInput, isObject } from './fields.ts';
+import { Fields, badInput } from './fields.ts';
 
 type Entry = readonly [key: string, value: Json];
 type Fold = (entries: readonly Entry[]) => Json;

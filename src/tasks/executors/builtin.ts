@@ -1,4 +1,4 @@
-/** The executors that a worker has by itself. */
+/** The built-in executors of a worker. */
 import type { Clock } from '../../kit/index.ts';
 import { aggregateExecutor } from './aggregate.ts';
 import type { Executor } from './executor.ts';

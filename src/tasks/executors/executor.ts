@@ -9,7 +9,7 @@ import type {
   TaskId,
 } from '../../scheduler/core/index.ts';
 import type { Duration } from '../../kit/index.ts';
-import type { Recorded } from './jsonified.ts';
+import type { Recorded } from './json-types.ts';
 
 /**
  * Runs the tasks that name it. What `run` returns is the task's result and must be JSON; what it throws
@@ -32,6 +32,8 @@ export interface TaskDefinition extends Executor {
   /** The module to load on a thread of its own and to run it there, as `import.meta.url` says it:
    * for work that keeps a processor busy. */
   readonly thread?: string;
+  /** What is published of it, so that it can be started by its name. */
+  declaration?(): FlowDeclaration;
 }
 
 /** A flow in a module: its tasks are registered with it. `defineFlow` makes such objects. */
@@ -89,10 +91,14 @@ export interface TaskContext {
    * result. It comes back as JSON the first time too, so that no attempt sees another value. A name is used once
    * in an attempt, and the promise is awaited: anything else fails the task for good.
    */
-  readonly step: <T>(name: string, fn: () => T | Promise<T>) => Promise<Recorded<T>>;
-  /** Frees the slot and continues after this time, perhaps on another node: the handler runs from its start and every
+  readonly step: <T>(
+    name: string,
+    fn: () => T | Promise<T>,
+    options?: StepOptions,
+  ) => Promise<Recorded<T>>;
+  /** Frees the slot and continues after this duration or at this time, perhaps on another node: the handler runs from its start and every
    * finished step is skipped. Sleeping is a step: it happens once per run. */
-  readonly sleep: (name: string, duration: Duration) => Promise<void>;
+  readonly sleep: (name: string, until: Duration | Date) => Promise<void>;
   /** Waits, without a slot, for a signal to the job. */
   readonly waitFor: WaitFor;
   /** Submits another job, waits for its end without a slot, and answers its result. */
@@ -118,11 +124,26 @@ export interface TaskContext {
   readonly output?: (stream: OutputStream, line: string) => void;
 }
 
+export interface StepOptions {
+  /** When the function throws it is called again within the attempt, which keeps its slot. The step fails with the last
+   * error, and at once with one that is fatal or names the time of the next attempt. */
+  readonly retry?: StepRetry;
+}
+
+export interface StepRetry {
+  /** How often it is called, at most. */
+  readonly maxAttempts: number;
+  /** The wait before the second call, doubled for each further one and with jitter; 250 if not given. */
+  readonly backoffMs?: number;
+  /** The longest wait; 30 seconds if not given. */
+  readonly maxBackoffMs?: number;
+}
+
 export interface WaitFor {
   /** With a schema: a signal that does not fit is left aside, and the wait goes on. */
   <Schema extends StandardSchemaV1>(
     name: string,
-    options: WaitOptions & { readonly schema: Schema; readonly timeout: Duration },
+    options: WaitOptions & { readonly schema: Schema; readonly timeout: Duration | Date },
   ): Promise<StandardSchemaV1.InferOutput<Schema> | undefined>;
   <Schema extends StandardSchemaV1>(
     name: string,
@@ -131,13 +152,13 @@ export interface WaitFor {
   /** Undefined when the time was over first. */
   <T = Json>(
     name: string,
-    options: WaitOptions & { readonly timeout: Duration },
+    options: WaitOptions & { readonly timeout: Duration | Date },
   ): Promise<T | undefined>;
   <T = Json>(name: string, options?: WaitOptions): Promise<T>;
 }
 
 export interface WaitOptions {
-  readonly timeout?: Duration;
+  readonly timeout?: Duration | Date;
   /** What a signal must be like: anything that implements Standard Schema. */
   readonly schema?: StandardSchemaV1;
   /** The name of the step, when it is not that of the signal: for the second signal of one name. */

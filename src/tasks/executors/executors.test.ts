@@ -71,7 +71,7 @@ test.each([
   });
 });
 
-test('an object whose fields throw is still read', () => {
+test('a thrown object whose fields throw is still reported', () => {
   const hostile = new Proxy(
     {},
     {
@@ -83,7 +83,7 @@ test('an object whose fields throw is still read', () => {
   expect(classifyFailure(hostile)).toMatchObject({ failure: 'retryable' });
 });
 
-test('what cannot even be inspected is still reported', () => {
+test('a thrown value that cannot be inspected is still reported', () => {
   const { proxy, revoke } = Proxy.revocable({}, {});
   revoke();
   const cycle: Record<string, unknown> = {};
@@ -137,11 +137,11 @@ test.each([
   [{ s: Symbol('x') }, 'has a symbol at /s,'],
   [[() => 1], 'has a function at /0,'],
   [{ toJSON: () => ({ n: Number.NaN }) }, 'has NaN at /n,'],
-])('nothing is lost without a word: %s', (value, fault) => {
+])('nothing is lost silently: %s', (value, fault) => {
   expect(faultOf(value)).toContain(fault);
 });
 
-test('what JSON says in its own way stays, and the types say so', () => {
+test('values with toJSON are converted, as the types say', () => {
   class Money {
     readonly cents = 5;
     readonly add = (): void => {};
@@ -169,7 +169,7 @@ test('a value that throws when it is read is refused with its reason', () => {
   expect(faultOf(deep)).toBe('is not JSON: it is nested too deeply');
 });
 
-test('command and container are offered only where they are allowed', () => {
+test('command and container are registered only where they are allowed', () => {
   const names = (options: BuiltInOptions): readonly string[] =>
     builtIns(new VirtualClock(), options).map(({ name }) => name);
   const always = ['echo', 'sleep', 'http', 'aggregate', 'map'];

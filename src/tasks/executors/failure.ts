@@ -1,15 +1,15 @@
-/** How what a handler throws is read. */
+/** Turns what a handler throws into a failure of its task. */
 import { durationMs, type Duration } from '../../kit/index.ts';
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { FailureClass, LostOutput, TaskError } from '../../scheduler/core/index.ts';
 
-/** Thrown by a handler that knows that trying again is of no use. */
+/** Thrown by a handler whose task should not be retried. */
 export class FatalError extends Error {
   override readonly name: string = 'FatalError';
   readonly failure = 'fatal';
 }
 
-/** Longer waits are schedules. */
+/** The longest delay before a retry. */
 const RETRY_AFTER_MS_MAX = 30 * 24 * 3_600 * 1_000;
 
 /** Thrown by a handler that knows when to try again: its next attempt begins then, not after the back-off. */
@@ -74,7 +74,7 @@ export class MissingOperatorError extends Error {
 
 /**
  * Thrown by an executor that cannot read what earlier tasks have made. It is not a failure of the task: those
- * outputs are made again, and then it runs once more.
+ * outputs are recomputed, and then it runs once more.
  */
 export class InputLostError extends Error {
   override readonly name = 'InputLostError';

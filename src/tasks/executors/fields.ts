@@ -1,5 +1,5 @@
 /** Reads the input of a built-in executor, field by field. What does not fit is refused with its place. */
-import { MillraceError, didYouMean, isId } from '../../scheduler/core/index.ts';
+import { MillraceError, didYouMean, isId, isObject } from '../../scheduler/core/index.ts';
 import type { Json, JsonObject } from '../../scheduler/core/index.ts';
 
 export class Fields {
@@ -95,10 +95,6 @@ export function textOrJson(value: Json | undefined): string | null {
 
 export function badInput(path: string, what: string, todo?: string): MillraceError {
   return new MillraceError({ code: 'bad_input', what, ...(path === '' ? {} : { path }), todo });
-}
-
-export function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function fieldsAre(known: readonly string[]): string {

@@ -29,6 +29,15 @@ export class MisuseError extends FatalError {
   }
 }
 
+/** What a handler has asked for. */
+interface Asked {
+  readonly names: Set<string>;
+  /** Promises that have not been looked at. */
+  readonly unseen: Map<object, HandlerCall>;
+  /** Running steps and transactions: the attempt does not end before they do. */
+  readonly working: Set<Promise<unknown>>;
+}
+
 type Phase = 'running' | 'returned' | 'over';
 
 /** The step whose function runs, for the code that it calls. */
@@ -37,11 +46,8 @@ const around: AsyncLocalStorage<{ readonly calls: HandlerCalls; readonly step: s
 
 export class HandlerCalls {
   readonly #onLate: (call: HandlerCall) => void;
-  readonly #names: Set<string> = new Set();
-  /** Promises that have not been looked at. */
-  readonly #unseen: Map<object, HandlerCall> = new Map();
-  /** Running steps and transactions: the attempt does not end before they do. */
-  readonly #working: Set<Promise<unknown>> = new Set();
+  /** Null until the handler asks for something: most never do. */
+  #asked: Asked | null = null;
   #phase: Phase = 'running';
   #fault: MisuseError | null = null;
 
@@ -55,6 +61,10 @@ export class HandlerCalls {
     return this.#fault;
   }
 
+  get isUsed(): boolean {
+    return this.#asked !== null;
+  }
+
   begin<T>(call: HandlerCall, work: () => Promise<T>): Promise<T> {
     if (this.#phase === 'over') {
       this.#onLate(call);
@@ -64,12 +74,14 @@ export class HandlerCalls {
       this.#fault ??= begunTooLate(call);
       return new Promise(() => {});
     }
-    const promise = CallPromise.of(this.#refused(call) ?? work(), {
-      made: (each) => void this.#unseen.set(each, call),
-      seen: (each) => void this.#unseen.delete(each),
-      fulfilled: (each) => void this.#unseen.delete(each),
+    this.#asked ??= { names: new Set(), unseen: new Map(), working: new Set() };
+    const { unseen, working } = this.#asked;
+    const promise = CallPromise.of(this.#refused(call, this.#asked) ?? work(), {
+      made: (each) => void unseen.set(each, call),
+      seen: (each) => void unseen.delete(each),
+      fulfilled: (each) => void unseen.delete(each),
     });
-    if (call.kind === 'step' || call.kind === 'completeWith') this.#hold(promise);
+    if (call.kind === 'step' || call.kind === 'completeWith') hold(promise, working);
     return promise;
   }
 
@@ -78,16 +90,30 @@ export class HandlerCalls {
     return around.run({ calls: this, step }, fn);
   }
 
-  /** The handler has ended. Resolves when its running steps have ended too, or when it is asked to stop. */
-  async ended(how: 'returned' | 'thrown', signal: () => AbortSignal): Promise<void> {
+  /** The handler has ended. Resolves when its running steps have ended too, or when it is asked to stop; null when
+   * nothing has to be waited for. */
+  ended(how: 'returned' | 'thrown', signal: () => AbortSignal): Promise<void> | null {
+    const asked = this.#asked;
+    if (asked === null) {
+      this.close();
+      return null;
+    }
+    return this.#settled(how, signal, asked);
+  }
+
+  async #settled(
+    how: 'returned' | 'thrown',
+    signal: () => AbortSignal,
+    asked: Asked,
+  ): Promise<void> {
     if (how === 'returned') {
-      const [unseen] = this.#unseen.values();
+      const [unseen] = asked.unseen.values();
       if (unseen !== undefined) this.#fault ??= unawaited(unseen);
       if (this.#phase === 'running') this.#phase = 'returned';
     } else this.close();
     // With a fault the task has failed for good: there is nothing to wait for.
-    while (this.#working.size > 0 && this.#fault === null && !signal().aborted) {
-      await untilAborted(Promise.allSettled(this.#working), signal());
+    while (asked.working.size > 0 && this.#fault === null && !signal().aborted) {
+      await untilAborted(Promise.allSettled(asked.working), signal());
       // What follows the last step comes first: it may begin another one, which is not awaited.
       await new Promise((resolve) => {
         setImmediate(resolve);
@@ -101,34 +127,34 @@ export class HandlerCalls {
     this.#phase = 'over';
   }
 
-  #refused(call: HandlerCall): Promise<never> | null {
-    const fault = this.#fault ?? this.#faultOf(call);
+  #refused(call: HandlerCall, asked: Asked): Promise<never> | null {
+    const fault = this.#fault ?? this.#faultOf(call, asked);
     if (fault === null) return null;
     this.#fault = fault;
     return Promise.reject(fault);
   }
 
-  #faultOf(call: HandlerCall): MisuseError | null {
+  #faultOf(call: HandlerCall, { names }: Asked): MisuseError | null {
     const outer = around.getStore();
     if (outer?.calls === this && isWait(call.kind)) return waitInStep(call, outer.step);
     // A name that is not text is refused where it is used.
     if (typeof call.name !== 'string') return null;
     const key = `${call.kind}/${call.name}`;
-    if (this.#names.has(key)) return duplicate(call);
-    this.#names.add(key);
+    if (names.has(key)) return duplicate(call);
+    names.add(key);
     return null;
   }
+}
 
-  #hold(promise: Promise<unknown>): void {
-    // Not by its own `then`: that would count as looking at it.
-    const settled = Promise.prototype.then.call(
-      promise,
-      () => {},
-      () => {},
-    );
-    this.#working.add(settled);
-    void settled.then(() => this.#working.delete(settled));
-  }
+function hold(promise: Promise<unknown>, working: Set<Promise<unknown>>): void {
+  // Not by its own `then`: that would count as looking at it.
+  const settled = Promise.prototype.then.call(
+    promise,
+    () => {},
+    () => {},
+  );
+  working.add(settled);
+  void settled.then(() => working.delete(settled));
 }
 
 async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promise<void> {
@@ -163,7 +189,7 @@ function duplicate(call: HandlerCall): MisuseError {
     kind === 'wait'
       ? "Give the second wait its own name: { as: 'second' }."
       : `Put the id of the item into the name, as in '${name} \${item.id}'.`;
-  const again = kind === 'step' ? ' To try a failed step again, do so inside its function.' : '';
+  const again = kind === 'step' ? ' To try a failed step again, give it { retry }.' : '';
   return new MisuseError(
     'duplicate_step',
     `The ${kind} '${name}' is used twice in one attempt. A ${kind} is identified by its name, so ` +

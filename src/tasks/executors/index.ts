@@ -3,16 +3,17 @@
  * modules that users bring, the threads for work that keeps a processor busy, and how what a handler returns
  * or throws is read. Leases and slots do not live here: an executor knows one task and its context.
  */
-export { annotate } from './annotated.ts';
-export type { Annotated } from './annotated.ts';
+export { annotate } from './span-attributes.ts';
+export type { Annotated } from './span-attributes.ts';
 export { builtIns, graceWithin } from './builtin.ts';
-export type { BuiltInOptions } from './builtin.ts';
 export type {
   Callable,
   Executor,
   FlowDefinition,
   MapOptions,
   Mappable,
+  StepOptions,
+  StepRetry,
   TaskContext,
   TaskDefinition,
   LogFields,
@@ -22,8 +23,8 @@ export type {
   WaitOptions,
 } from './executor.ts';
 export { Fields } from './fields.ts';
-export { fittingSignal } from './fitting-signal.ts';
-export type { OneSignal } from './fitting-signal.ts';
+export { matchingSignal } from './matching-signal.ts';
+export type { OneSignal } from './matching-signal.ts';
 export {
   FatalError,
   RetryAfterError,
@@ -34,10 +35,9 @@ export {
 } from './failure.ts';
 export type { Failure } from './failure.ts';
 export { HandlerCalls, MisuseError, describeCall } from './handler-calls.ts';
-export type { HandlerCall } from './handler-calls.ts';
-export type { AnyJson, Jsonified, Recorded } from './jsonified.ts';
-export { lifelineOf } from './lifeline.ts';
-export type { Lifeline, WithLifeline } from './lifeline.ts';
+export type { AnyJson, Jsonified, Recorded } from './json-types.ts';
+export { attemptHooksOf } from './attempt-hooks.ts';
+export type { AttemptHooks, WithAttemptHooks } from './attempt-hooks.ts';
 export { definitionsOf } from './modules/definitions.ts';
 export type { Definitions } from './modules/definitions.ts';
 export { loadDefinitions, loadDefinitionsFrom, loadModule } from './modules/load.ts';
@@ -58,8 +58,8 @@ export type {
 export { ExecutorRegistry } from './registry.ts';
 export type { RegisteredOperator } from './registry.ts';
 export { jsonText } from './result.ts';
+export { withRetries } from './step-retry.ts';
 export type { JsonText } from './result.ts';
-export type { ThreadSettings } from './threads/pool.ts';
 export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';
 export type { FailedChild } from './wait-errors.ts';
 export type { OutputStream } from './output-lines.ts';

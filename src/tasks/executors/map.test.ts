@@ -5,7 +5,7 @@ import type { Mappable, TaskContext } from './executor.ts';
 import { classifyFailure } from './failure.ts';
 import { mapExecutor } from './map.ts';
 
-test('each item becomes a task of its own, with what the map says of all of them', async () => {
+test('each item becomes a task with the options of the map', async () => {
   type Asked = (name: string, what: Mappable<Json, Json>, items: readonly Json[]) => unknown;
   const map = vi.fn<Asked>((_name, what, items) =>
     items.map((item) => what.readResult(what.toTask(item) as Json)),
@@ -24,7 +24,7 @@ test('each item becomes a task of its own, with what the map says of all of them
   });
 });
 
-test('what is shared goes to every item, whose own fields win', async () => {
+test('shared fields go to every item, whose own fields win', async () => {
   const map = vi.fn<(name: string, what: unknown, items: readonly Json[]) => unknown>();
   const context = testContext({ map: map as unknown as TaskContext['map'] });
   const items = [{ file: 'a' }, { file: 'b', out: 'other' }];

@@ -2,7 +2,7 @@
  * `map` takes `{items, task: {executor, ...}, with?, concurrency?}` and runs the task once for each item, as
  * children of its own: the item is the child's input. Its result is the list of theirs, in order.
  */
-import { asLiteral } from '../../scheduler/core/index.ts';
+import { asLiteral, isObject } from '../../scheduler/core/index.ts';
 import type { Json, JsonObject } from '../../scheduler/core/index.ts';
 import type { Executor, Mappable } from './executor.ts';
 import { Fields } from './fields.ts';
@@ -43,10 +43,6 @@ function checkShared(fields: Fields, shared: Json, items: readonly Json[]): void
 
 function joined(shared: Json, item: Json): Json {
   return { ...(shared as JsonObject), ...(item as JsonObject) };
-}
-
-function isObject(value: Json): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function mappable(name: string, task: Json | undefined): Mappable<Json, Json> {

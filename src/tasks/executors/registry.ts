@@ -3,6 +3,7 @@ import {
   FLOWS_BYTES_MAX,
   FLOW_PREFIX,
   MillraceError,
+  NAMES_MAX,
   NAME_TODO,
   OPERATOR_NAME,
   didYouMean,
@@ -46,7 +47,9 @@ export class ExecutorRegistry {
   readonly #byName: Map<string, Registered> = new Map();
   readonly #operators: Map<string, RegisteredOperator> = new Map();
   readonly #flows: Map<string, RegisteredFlow> = new Map();
-  /** Of the declarations of all flows: they are sent together. */
+  /** Tasks that can be started by their names. */
+  readonly #tasks: Map<string, FlowDeclaration> = new Map();
+  /** Of the declarations of all flows and tasks: they are sent together. */
   #flowChars = 0;
   readonly #threads: ThreadPool;
 
@@ -103,9 +106,21 @@ export class ExecutorRegistry {
     this.#flows.set(name, { flow, from, declaration, executor: around(executor) });
   }
 
-  /** What a worker publishes. */
+  /** The task can be started by its name. If a flow has the same name, that one is meant. */
+  publish(task: TaskDefinition): void {
+    const declaration = task.declaration?.();
+    if (declaration === undefined || this.#tasks.has(task.name)) return;
+    const chars = JSON.stringify(declaration).length;
+    if (!isId(flowExecutor(task.name)) || this.#flowChars + chars > FLOWS_BYTES_MAX / 2) return;
+    this.#flowChars += chars;
+    this.#tasks.set(task.name, declaration);
+  }
+
+  /** What a worker publishes: its flows and its tasks, as many as a registration may have. */
   get flows(): readonly FlowDeclaration[] {
-    return [...this.#flows.values()].map(({ declaration }) => declaration);
+    const flows = [...this.#flows.values()].map(({ declaration }) => declaration);
+    const tasks = [...this.#tasks.values()].filter(({ name }) => !this.#flows.has(name));
+    return [...flows, ...tasks].slice(0, NAMES_MAX);
   }
 
   /** `module` is the URL of the module that exports it; null if the program itself has defined it. */

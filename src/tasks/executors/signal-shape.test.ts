@@ -5,7 +5,7 @@ import { shapeFault } from '../../scheduler/core/job/signal-shape.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { signalShapeOf } from './signal-shape.ts';
 
-test('what a schema refuses is said as plain data', () => {
+test('what a schema refuses is described as plain data', () => {
   const schema = z.object({
     by: z.string().trim().min(1),
     cents: z.number().int().optional(),
@@ -58,7 +58,7 @@ test.each<[string, z.ZodType]>([
   );
 });
 
-test('a field that converts is left out, and those beside it stay', () => {
+test('a converting field is left out, and the others stay', () => {
   const schema = z.object({ n: z.coerce.number(), s: z.string(), d: z.string().default('x') });
   expect(signalShapeOf(schema)).toEqual({
     types: ['object'],
@@ -67,7 +67,7 @@ test('a field that converts is left out, and those beside it stay', () => {
   });
 });
 
-test('a library that does not describe itself is left alone', () => {
+test('a library without JSON Schema is ignored', () => {
   const { vendor, version } = z.string()['~standard'];
   const validate = (value: unknown): { readonly value: unknown } => ({ value });
   expect(signalShapeOf({ '~standard': { vendor, version, validate } })).toBeUndefined();

@@ -4,7 +4,7 @@
  * mistake) takes more than it says. So each claim is tried on the schema itself, and only what it really refuses is kept.
  */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { JSON_TYPES, SHAPE_LENGTH_MAX } from '../../scheduler/core/index.ts';
+import { JSON_TYPES, SHAPE_LENGTH_MAX, isObject } from '../../scheduler/core/index.ts';
 import type { JsonType, SignalShape } from '../../scheduler/core/index.ts';
 
 type Fields = Readonly<Record<string, unknown>>;
@@ -134,5 +134,5 @@ function textsOf({ const: only, enum: choices }: Fields): readonly string[] | nu
 }
 
 function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isObject(value);
 }

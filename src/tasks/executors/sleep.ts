@@ -1,8 +1,8 @@
 /** `sleep` takes `{"ms": NUMBER}` and holds its slot for that long. A handler's `ctx.sleep` does not. */
-import type { Json } from '../../scheduler/core/index.ts';
+import { isObject, type Json } from '../../scheduler/core/index.ts';
 import { type Clock, sleep } from '../../kit/index.ts';
 import type { Executor, TaskContext } from './executor.ts';
-import { badInput, isObject } from './fields.ts';
+import { badInput } from './fields.ts';
 
 export function sleepExecutor(clock: Clock): Executor {
   return {

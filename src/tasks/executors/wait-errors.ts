@@ -1,4 +1,4 @@
-/** What a handler meets when that which it waited for did not succeed. No repetition changes it. */
+/** Errors of a handler whose called job or mapped task did not succeed. Retrying does not help. */
 import type { TaskError } from '../../scheduler/core/index.ts';
 import { FatalError } from './failure.ts';
 
@@ -8,7 +8,7 @@ export class ChildJobError extends FatalError {
   readonly code = 'child_job_failed';
   readonly jobId: string;
   readonly state: string;
-  /** What the job died of, as far as it is known. */
+  /** The error of the job, as far as it is known. */
   readonly error: TaskError | null;
 
   constructor(jobId: string, what: string, state: string, error: TaskError | null) {

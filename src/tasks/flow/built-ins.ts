@@ -94,7 +94,7 @@ export interface SqlInput {
   readonly settings?: Readonly<Record<string, number>>;
 }
 
-/** Who knows the rows says so: `externalTask<SqlInput, SqlResult<[string, number]>>('sql')`. */
+/** Who knows the rows says so: `sqlTask<[string, number]>()`. */
 export interface SqlResult<Row = Json[]> {
   readonly queryId: string;
   readonly columns: readonly { readonly name: string; readonly type: string }[];
@@ -129,3 +129,14 @@ export const builtIns: BuiltIns = Object.freeze({
   sql: externalTask<SqlInput, SqlResult>('sql'),
   aggregate: externalTask<AggregateInput>('aggregate'),
 });
+
+/**
+ * `builtIns.sql` with the type of its rows, which nobody checks:
+ *
+ * ```ts
+ * const { rows } = task('sums', sqlTask<[item: string, cents: number]>(), { sql, tables });
+ * ```
+ */
+export function sqlTask<Row>(): ExternalTask<SqlInput, SqlResult<Row>> {
+  return externalTask<SqlInput, SqlResult<Row>>('sql');
+}

@@ -5,7 +5,7 @@ import { createTestRuntime } from '../../testing/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { FatalError } from '../executors/index.ts';
 import { builtIns, defineFlow, defineTask } from './index.ts';
-import type { FlowKit } from './kit.ts';
+import type { FlowKit } from './builder.ts';
 
 const { echo } = builtIns;
 const refuse = defineTask({
@@ -45,7 +45,7 @@ async function ran(build: (kit: FlowKit<null>) => unknown): Promise<Ran> {
 }
 
 describe('orNull', () => {
-  test('a refused approval does not let the charge go on', async () => {
+  test('a task is not run if a required one was skipped', async () => {
     const { state, tasks, errors } = await ran(({ task, orNull }) => {
       const approval = task('approve', refuse);
       task('charge', echo, { approval: orNull(approval) });
@@ -55,7 +55,7 @@ describe('orNull', () => {
     expect(state).toBe('failed');
   });
 
-  test('neither does one that was refused further up', async () => {
+  test('nor if one further up was skipped', async () => {
     const { tasks } = await ran(({ task, orNull }) => {
       const approval = task('approve', refuse);
       const checked = task('check', echo, approval);
@@ -221,7 +221,7 @@ const decide = defineTask({
 });
 const one = defineTask({ name: 'one', run: () => 1 });
 
-test('a task that comes after orNull of another runs if that was skipped, and not if it failed', async () => {
+test('a task after orNull of another runs if that was skipped, and not if it failed', async () => {
   const flow = defineFlow({
     name: 'approved-first',
     input: z.object({ cents: z.number(), approved: z.boolean() }),

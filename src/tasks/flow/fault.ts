@@ -1,5 +1,5 @@
 /** How a definition is refused: with its name, what is wrong and what to do. */
-import { MillraceError, didYouMean } from '../../scheduler/core/index.ts';
+import { MillraceError, didYouMean, isObject } from '../../scheduler/core/index.ts';
 
 /** The subject of a fault, as at the start of the message: `Flow 'order', task 'ship'`. */
 export type About = string;
@@ -9,7 +9,7 @@ export function refuse(about: About, what: string, todo?: string, cause?: unknow
 }
 
 export function refuseUnknownFields(about: About, given: unknown, known: readonly string[]): void {
-  if (typeof given !== 'object' || given === null || Array.isArray(given)) {
+  if (!isObject(given)) {
     refuse(about, `its definition must be an object, not ${shown(given)}.`);
   }
   for (const key of Object.keys(given)) {

@@ -129,7 +129,7 @@ describe('the document of a flow', () => {
     expect(flow.tasks).toEqual([]);
   });
 
-  test('waits without needing where nothing will do', () => {
+  test('depends optionally on a task whose result may be null', () => {
     const flow = defineFlow({
       name: 'lenient',
       input,
@@ -306,7 +306,7 @@ describe('the document of a flow', () => {
     });
   });
 
-  test('holds what JSON makes of what the schema made', () => {
+  test('contains the schema’s output as JSON', () => {
     const flow = defineFlow({
       name: 'dates',
       input: z.object({ at: z.date(), n: z.string().transform(Number) }),

@@ -1,5 +1,6 @@
 /** Flows: typed graphs of tasks, made into a job document for each input. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
+import { isObject } from '../../scheduler/core/index.ts';
 import type {
   FlowDeclaration,
   FlowStart,
@@ -15,7 +16,7 @@ import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.t
 import { refuse, refuseUnknownFields, shown } from './fault.ts';
 import { Graph } from './graph.ts';
 import { jsonCopy } from './json-copy.ts';
-import type { FlowKit } from './kit.ts';
+import type { FlowKit } from './builder.ts';
 import { checkDocument } from './options.ts';
 import { declarationOf, startedInput } from './published.ts';
 import type { InputRef, Settled } from './ref.ts';
@@ -222,7 +223,7 @@ function searchFields(graph: Graph, search: unknown): Part | undefined {
   const about = `${graph.about}, 'search'`;
   if (typeof search !== 'function') refuse(about, `it must be a function, not ${shown(search)}.`);
   const fields: unknown = (search as (input: unknown) => unknown)(graph.input());
-  if (typeof fields !== 'object' || fields === null || Array.isArray(fields)) {
+  if (!isObject(fields)) {
     refuse(about, `it must return an object, not ${shown(fields)}.`);
   }
   return partOf(fields, { about, use: (pointed) => graph.refuseForeign(pointed, about) });

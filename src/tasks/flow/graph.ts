@@ -4,7 +4,7 @@ import type { JsonObject, Need } from '../../scheduler/core/index.ts';
 import type { TaskDefinition } from '../executors/index.ts';
 import { type Test, type TestOperator, testsOf } from './condition.ts';
 import { type About, ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
-import type { MapUse, TaskUse } from './kit.ts';
+import type { MapUse, TaskUse } from './builder.ts';
 import { DEFAULT_FIELDS, type TaskDefaults, merged, plainOptions, withoutGaps } from './options.ts';
 import { type Pointed, describe, placeholder, pointedBy } from './placeholder.ts';
 import { Needs } from './needs.ts';

@@ -3,7 +3,7 @@
  * definition is data and code: it checks itself, and makes job documents of inputs. What runs
  * tasks (the worker) and what takes documents (the client) do not live here.
  */
-export { builtIns } from './built-ins.ts';
+export { builtIns, sqlTask } from './built-ins.ts';
 export type {
   AggregateInput,
   BuiltIns,
@@ -23,11 +23,11 @@ export type { ExternalFlow } from './external-flow.ts';
 export { defineFlow } from './flow.ts';
 export type { Flow, FlowParts } from './flow.ts';
 export type { Jsonified } from '../executors/index.ts';
-export type { FlowKit, MapUse, ResultOf, TaskArguments, TaskUse } from './kit.ts';
+export type { FlowKit, MapUse, ResultOf, TaskArguments, TaskUse } from './builder.ts';
 export { defineFunction, defineOperator } from './operator.ts';
 export type { FunctionParts, OperatorParts, ParameterSpecs, ParametersOf } from './operator.ts';
 export type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
-export type { InputRef, Missing, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
+export type { InputRef, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
 export { BadResultError } from './schema.ts';
 export { submissionOf } from './submission.ts';
 export { defineTask, externalTask } from './task.ts';

@@ -1,4 +1,4 @@
-/** A value as it will be after its way through JSON. */
+/** A value as it will be after a round trip through JSON. */
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { jsonText } from '../executors/index.ts';

@@ -21,7 +21,7 @@ export class Needs {
     this.#refuseForeign = refuseForeign;
   }
 
-  /** A value that is used: its task must succeed, unless nothing will do. */
+  /** A value that is used: its task must succeed, unless null is accepted instead. */
   readonly use = (pointed: Pointed): void => {
     this.#refuseForeign(pointed);
     if (pointed.task === null) return;

@@ -5,7 +5,7 @@ const run: OperatorParts['run'] = async function* (batches) {
   yield* batches;
 };
 
-test('an operator is its parts, checked', () => {
+test('the definition of an operator is validated', () => {
   const output = { score: 'DOUBLE' };
   const operator = defineOperator({ name: 'rank', output, run });
   output.score = 'changed';

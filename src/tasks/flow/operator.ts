@@ -1,5 +1,5 @@
 /** Operators and functions of users for SQL queries: their definition. */
-import { NAME_TODO, OPERATOR_NAME } from '../../scheduler/core/index.ts';
+import { NAME_TODO, OPERATOR_NAME, isObject } from '../../scheduler/core/index.ts';
 import type { OperatorDistribution, ParameterType } from '../../scheduler/core/index.ts';
 import type {
   FunctionDefinition,
@@ -135,10 +135,10 @@ function checkedSqlName(kind: string, parts: { readonly name: string }): string 
 const COLUMNS = "Name each column and its SQL type: { score: 'DOUBLE' }.";
 
 function checkColumns(about: string, field: string, value: unknown): void {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     refuse(about, `'${field}' must be an object, not ${shown(value)}.`, COLUMNS);
   }
-  const columns = Object.entries(value as Readonly<Record<string, unknown>>);
+  const columns = Object.entries(value);
   if (columns.length === 0) refuse(about, `'${field}' has no column.`, COLUMNS);
   const names = new Set<string>();
   for (const [column, type] of columns) {
@@ -153,8 +153,8 @@ function checkColumns(about: string, field: string, value: unknown): void {
 
 function checkDistribution(about: string, distribution: unknown): void {
   if (distribution === 'any' || distribution === 'single') return;
-  const isObject = typeof distribution === 'object' && distribution !== null;
-  const columns: unknown = isObject && 'hash' in distribution ? distribution.hash : undefined;
+  const isRecord = typeof distribution === 'object' && distribution !== null;
+  const columns: unknown = isRecord && 'hash' in distribution ? distribution.hash : undefined;
   const isList = Array.isArray(columns) && columns.length > 0;
   if (isList && columns.every((each) => typeof each === 'string' && each !== '')) return;
   refuse(
@@ -166,11 +166,10 @@ function checkDistribution(about: string, distribution: unknown): void {
 
 function checkParameters(about: string, params: unknown): void {
   if (params === undefined) return;
-  if (typeof params !== 'object' || params === null || Array.isArray(params))
-    refuse(about, `'params' must be an object, not ${shown(params)}.`);
-  for (const [name, spec] of Object.entries(params as Readonly<Record<string, unknown>>)) {
-    const isObject = typeof spec === 'object' && spec !== null && 'type' in spec;
-    const type: unknown = isObject ? spec.type : spec;
+  if (!isObject(params)) refuse(about, `'params' must be an object, not ${shown(params)}.`);
+  for (const [name, spec] of Object.entries(params)) {
+    const isRecord = typeof spec === 'object' && spec !== null && 'type' in spec;
+    const type: unknown = isRecord ? spec.type : spec;
     if (typeof type === 'string' && PARAMETER_TYPES.includes(type)) continue;
     refuse(
       about,

@@ -1,4 +1,4 @@
-/** Ways into a value, as JSON Pointers and as people write them. */
+/** Paths into a value, as JSON Pointers and as people write them. */
 
 /** Nothing for the whole value. */
 export function pointerOf(tokens: readonly string[]): string {

@@ -58,21 +58,24 @@ const INPUTS = [
   { id: 'A-3', cents: 101, tags: [], address: { street: 's' }, data: null },
 ];
 
-test.each(INPUTS)('started by its name a flow does what it does submitted: %j', async (input) => {
-  await using submitted = await createTestRuntime({ flows: [order] });
-  await using started = await createTestRuntime({ flows: [order] });
-  const one = await submitted.submit(order, input);
-  const other = await started.start('order', input);
-  expect(await other.result()).toEqual(await one.result());
-  const results = async (job: typeof one | typeof other): Promise<unknown[]> =>
-    (await job.job()).tasks
-      .filter(({ id }) => id !== '_input')
-      .map(({ id, state, result }) => [id, state, result]);
-  expect(await results(other)).toEqual(await results(one));
-  const { name, priority, labels } = await one.job();
-  expect(await other.job()).toMatchObject({ name, priority, labels });
-  expect(labels).toMatchObject({ order: input.id });
-});
+test.each(INPUTS)(
+  'a flow that is started by name makes the same job as a submitted one: %j',
+  async (input) => {
+    await using submitted = await createTestRuntime({ flows: [order] });
+    await using started = await createTestRuntime({ flows: [order] });
+    const one = await submitted.submit(order, input);
+    const other = await started.start('order', input);
+    expect(await other.result()).toEqual(await one.result());
+    const results = async (job: typeof one | typeof other): Promise<unknown[]> =>
+      (await job.job()).tasks
+        .filter(({ id }) => id !== '_input')
+        .map(({ id, state, result }) => [id, state, result]);
+    expect(await results(other)).toEqual(await results(one));
+    const { name, priority, labels } = await one.job();
+    expect(await other.job()).toMatchObject({ name, priority, labels });
+    expect(labels).toMatchObject({ order: input.id });
+  },
+);
 
 test('the schema of the flow is applied: defaults, transformations and refinements', async () => {
   const flow = defineFlow({
@@ -95,7 +98,7 @@ test('the schema of the flow is applied: defaults, transformations and refinemen
   expect(runtime.ran('_input', refused)).toHaveLength(1);
 });
 
-test('nothing runs for an input that the schema refuses, not even what outlasts failures', async () => {
+test('no task runs for an input that the schema refuses, not even one that tolerates failures', async () => {
   const flow = defineFlow({
     name: 'flow',
     input: z.string().refine((text) => text !== 'bad'),
@@ -120,7 +123,7 @@ test('an input that does not fit is refused before anything is stored', async ()
   await expect(runtime.start('ordre', {})).rejects.toThrow("Did you mean 'order'?");
 });
 
-test('a key that the schema changes fails the job instead of being another key', async () => {
+test('a key that the schema changes fails the job', async () => {
   const flow = defineFlow({
     name: 'flow',
     input: z.object({ id: z.string().toLowerCase() }),

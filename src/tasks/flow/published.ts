@@ -12,6 +12,7 @@ import {
   canonicalJson,
   pointedAt,
   pointerTokens,
+  isObject,
 } from '../../scheduler/core/index.ts';
 import type { FlowDeclaration, FlowStart, Json, JsonObject } from '../../scheduler/core/index.ts';
 import type { FlowShape } from './document.ts';
@@ -34,7 +35,20 @@ export function declarationOf(
     ...(output === undefined ? {} : { output }),
     tasks: shape.tasks.map((task) => taskTemplate(task, takesInput)),
   };
-  const input = takesInput ? jsonSchemaOf(schema) : null;
+  return versioned(name, takesInput ? jsonSchemaOf(schema) : null, template);
+}
+
+/** A task by itself: it applies its schema when it runs, so its input is wired as it was given. */
+export function taskDeclaration(
+  name: string,
+  schema: StandardSchemaV1 | undefined,
+  options: JsonObject,
+): FlowDeclaration {
+  const task = { id: name, executor: name, input: { [INPUT_GAP]: '' }, ...options };
+  return versioned(name, schema === undefined ? ANYTHING : jsonSchemaOf(schema), { tasks: [task] });
+}
+
+function versioned(name: string, input: JsonObject | null, template: JsonObject): FlowDeclaration {
   const text = canonicalJson({ template, input });
   const version = createHash('sha256').update(text).digest('hex').slice(0, VERSION_CHARS);
   return { name, version, input, template };
@@ -168,9 +182,8 @@ function plainObject(make: () => unknown): JsonObject | null {
     const text = JSON.stringify(make());
     if (text === undefined || text.length > SCHEMA_CHARS_MAX) return null;
     const value = JSON.parse(text) as Json;
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    if (!isObject) return null;
-    const { $schema: _, ...rest } = value as JsonObject;
+    if (!isObject(value)) return null;
+    const { $schema: _, ...rest } = value;
     return rest;
   } catch {
     // The library cannot express this schema.

@@ -143,7 +143,7 @@ test.each<[(kit: LooseKit, a: Record<string, unknown>) => unknown, string]>([
   expect(text).toContain(message);
 });
 
-test('a result that may be null says so', () => {
+test('the types say which result may be null', () => {
   const skipping =
     (result: (kit: LooseKit, last: Record<string, unknown>) => unknown) => (kit: LooseKit) => {
       const a = kit.task('a', done, null, { when: kit.input['id'] });
@@ -183,7 +183,7 @@ test('the flow itself is refused that is not valid', () => {
   expect(refusal(build, { prioriy: 1 })).toContain("Did you mean 'priority'?");
 });
 
-test('what `build` was given is of no use after it', () => {
+test('the arguments of `build` cannot be used after it', () => {
   let late: LooseKit['task'] | undefined;
   defineFlow({
     name: 'order',

@@ -1,5 +1,5 @@
 /** What can be submitted, read in one way wherever it is submitted: a flow, a task, or a job document. */
-import { MillraceError } from '../../scheduler/core/index.ts';
+import { MillraceError, isObject } from '../../scheduler/core/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { definitionsOf } from '../executors/index.ts';
 import type { Callable, TaskDefinition } from '../executors/index.ts';
@@ -40,10 +40,6 @@ function isCallable(what: unknown): what is Callable<unknown, unknown> {
 function asDocument(document: unknown, name: string): Readonly<Record<string, unknown>> {
   if (isObject(document)) return document;
   throw new MillraceError({ code: 'bad_input', what: `${name} did not return a job document.` });
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function strange(what: unknown): MillraceError {

@@ -111,7 +111,7 @@ test('schemas that answer later do the same', async () => {
   await expect(slow.toDocument({ n: 'x' })).rejects.toMatchObject({ code: 'bad_input' });
 });
 
-test('what the handler throws goes through as it is', async () => {
+test('an error of the handler is passed on unchanged', async () => {
   const thrown = new Error('no luck');
   const failing = defineTask({
     name: 'failing',
@@ -122,7 +122,7 @@ test('what the handler throws goes through as it is', async () => {
   await expect(failing.run(null, context)).rejects.toBe(thrown);
 });
 
-test('an input that was left out is undefined to the schema when it does not take null', async () => {
+test('an omitted input is undefined to a schema that refuses null', async () => {
   const lazy = defineTask({
     name: 'lazy',
     input: z.object({ n: z.number().default(7) }).prefault({}),
@@ -217,7 +217,7 @@ test('the options of a definition cannot be changed from outside', () => {
   });
 });
 
-test('a thread is kept for the worker, and is a module', () => {
+test('`thread` must be a module URL, and is passed on to the worker', () => {
   const heavy = defineTask({ name: 'heavy', thread: import.meta.url, run: () => 1 });
   expect(heavy).toMatchObject({ kind: 'millrace.task', thread: import.meta.url });
   expect('thread' in charge).toBe(false);
@@ -260,7 +260,7 @@ test.each<[unknown, string]>([
   expect((thrown as Error).message).toContain(message);
 });
 
-test('a schema may be a function, and may say nothing of what it refuses', () => {
+test('a schema may be a function, and need not explain what it refuses', () => {
   const never = Object.assign(() => 1, {
     '~standard': { version: 1, vendor: 'test', validate: () => ({ issues: [] }) },
   }) as unknown as StandardSchemaV1<string>;

@@ -11,6 +11,7 @@ import type {
 } from '../executors/index.ts';
 import { ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
 import { jsonCopy } from './json-copy.ts';
+import { taskDeclaration } from './published.ts';
 import { DEFAULT_FIELDS, type TaskDefaults, checkDefaults, plainOptions } from './options.ts';
 import { type Maybe, andThen, checkSchema, conformInput, conformResult } from './schema.ts';
 
@@ -128,6 +129,7 @@ export function defineTask(
     inputSchema,
     outputSchema,
     ...(thread === undefined ? {} : { thread }),
+    declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject),
     async run(input: Json, context: TaskContext): Promise<unknown> {
       const returned = await parts.run(await conform(input), context);
       return outputSchema === undefined ? returned : conformResult(outputSchema, returned, whose);

@@ -11,13 +11,13 @@ import {
   type Flow,
   type InputRef,
   type Jsonified,
-  type Missing,
   type Ref,
   type Settled,
   type Task,
   type TaskRef,
   type WiredJson,
 } from './index.ts';
+import type { Missing } from './ref.ts';
 
 /** For what only the compiler is to look at: it stands below a line that expects an error. */
 const expectRefusal = (_code: () => unknown): void => {};
@@ -81,7 +81,7 @@ describe('a task', () => {
     expectTypeOf(bare).toEqualTypeOf<Task<Json, null>>();
   });
 
-  test('is given what its schema makes, and is called with what the schema takes', () => {
+  test('receives the output of its schema, and is called with the input of it', () => {
     const task = defineTask({
       name: 'later',
       input: z.object({

@@ -76,7 +76,7 @@ test('a flow answers what its types say, with what was skipped as null', async (
   await runtime.close();
 });
 
-test('what has to be undone runs when the task did not succeed, and only then', async () => {
+test('a compensation runs when the task did not succeed, and only then', async () => {
   const ship = defineTask({
     name: 'ship',
     input: z.object({ to: z.string() }),

@@ -1,4 +1,4 @@
-/** Whatever clients and workers send, the leader never reads its state back because of it. */
+/** Whatever clients and workers send, the leader never reloads its state because of it. */
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';

@@ -109,10 +109,15 @@ export class TestClient {
     return this.call({ method: 'POST', path: `/api/v1/nodes/${node}/drain` });
   }
 
+  /** Those that execute: a server without slots is listed as well, a moment after its start. */
   async nodes(): Promise<readonly NodeSeen[]> {
+    return (await this.allNodes()).filter(({ slots }) => slots > 0);
+  }
+
+  async allNodes(): Promise<readonly (NodeSeen & { readonly slots: number })[]> {
     const answer = await this.call({ method: 'GET', path: '/api/v1/nodes' });
     const nodes = Array.isArray(answer) ? answer : (answer as { nodes: unknown }).nodes;
-    return nodes as readonly NodeSeen[];
+    return nodes as readonly (NodeSeen & { readonly slots: number })[];
   }
 
   async leader(): Promise<LeaderSeen> {

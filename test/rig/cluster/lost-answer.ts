@@ -14,7 +14,7 @@ import type { Inspector } from './relay.ts';
 export type LostAnswer = 'done' | 'refused';
 
 /** The leader's group commit, by the one function that it always ends with. */
-const isGroupCommit = (statement: string): boolean => statement.includes('millrace.insert_events(');
+const isGroupCommit = (statement: string): boolean => statement.includes('millrace.append(');
 
 interface Trap {
   readonly matches: (statement: string) => boolean;

@@ -14,7 +14,7 @@ import { Output } from './output.ts';
 
 const BIN = fileURLToPath(new URL('../../../bin/millrace.js', import.meta.url));
 
-const READY_MS = 20_000;
+const READY_MS = 60_000;
 const END_MS = 15_000;
 const LAST_WORDS_MS = 500;
 

@@ -32,6 +32,8 @@ const END_MS = 90_000;
 const NO_DUPLICATES = { shufflePartitions: 4, stragglerFactor: 0 };
 /** More than it takes to receive an instruction. */
 const BUSY_TICKS = 5;
+/** So often in a row nothing more was computed: an engine that waits for a processor is not at rest. */
+const REST_LOOKS = 10;
 
 /**
  * Four stages: `s0` reads the orders, `s1` takes its time, `s2` and `s3` are quick. There is time to catch its
@@ -244,23 +246,35 @@ export function letGo(...workers: readonly ClusterNode[]): void {
   for (const worker of workers) for (const pid of enginesOf(worker)) process.kill(pid, 'SIGCONT');
 }
 
-export function isAlive(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 /** The time that its engines have computed so far, in hundredths of a second. */
 function ticksOf(worker: ClusterNode): number {
   return enginesOf(worker).reduce((sum, pid) => {
-    const line = readFileSync(`/proc/${pid}/stat`, 'utf8');
+    const line = statOf(pid);
     // The name of the program stands in parentheses and may have anything in it.
     const fields = line.slice(line.lastIndexOf(')') + 2).split(' ');
     return sum + Number(fields[11]) + Number(fields[12]);
   }, 0);
+}
+
+/** Of a process that has ended meanwhile: one that never computed. */
+function statOf(pid: number): string {
+  try {
+    return readFileSync(`/proc/${pid}/stat`, 'utf8');
+  } catch {
+    return ') 0 0 0 0 0 0 0 0 0 0 0 0 0';
+  }
+}
+
+/** Resolves when no engine of the worker computes: each was interrupted, or killed after its grace period. */
+export async function enginesRest(worker: ClusterNode): Promise<void> {
+  let [before, looks] = [-1, 0];
+  const isAtRest = (): Promise<boolean> => {
+    const now = ticksOf(worker);
+    looks = now === before ? looks + 1 : 0;
+    before = now;
+    return Promise.resolve(looks >= REST_LOOKS);
+  };
+  await until(isAtRest, `the engines of ${worker.id} go on`);
 }
 
 async function names(folder: string): Promise<readonly string[]> {

@@ -80,8 +80,10 @@ export async function expectAllEnded(fixture: TestCluster): Promise<void> {
     async () => {
       const [row] = await sql`
         select (select count(*) from millrace.job where state < 2)::int as live,
-               (select count(*) from millrace.inbox)::int as inbox`;
-      expect(row).toEqual({ live: 0, inbox: 0 });
+               (select count(*) from millrace.inbox)::int as inbox,
+               (select count(*) from millrace.leader l left join millrace.journal_fold f on f.shard = l.shard
+                 where l.commit_no > coalesce(f.commit_no, 0))::int as behind`;
+      expect(row).toEqual({ live: 0, inbox: 0, behind: 0 });
     },
     END_MS,
     () => outputOf(cluster),
@@ -134,6 +136,16 @@ export async function terms({ sql }: TestCluster): Promise<{ nodeId: string; epo
       found.push({ nodeId, epoch });
     }
     return found;
+  } finally {
+    await store.close();
+  }
+}
+
+/** The tables follow the journal a moment later. Settles when they have what was committed before the call. */
+export async function tablesFollow(sql: postgres.Sql): Promise<void> {
+  const store = await openPostgresStore({ url: urlOf(sql) });
+  try {
+    await store.nodes(0);
   } finally {
     await store.close();
   }

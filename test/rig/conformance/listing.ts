@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { instant, jobNo, taskNo } from '../../../src/scheduler/core/index.ts';
-import type { DeadFilter } from '../../../src/scheduler/store/index.ts';
+import { type DeadFilter, NO_JOBS } from '../../../src/scheduler/store/index.ts';
 import type { Bench } from './bench.ts';
 import { aJob, aNode, aSchedule, aSpec, aTask, AT, nodeId, running, succeeded } from './rows.ts';
 
@@ -13,6 +13,7 @@ const ENDED = { state: 'failed', finishedAt: instant(AT + 1) } as const;
 export function listingTests(bench: Bench): void {
   nodeTests(bench);
   deadTests(bench);
+  countTests(bench);
   headTests(bench);
 }
 
@@ -53,6 +54,23 @@ function nodeTests({ store, newShard, newLeader }: Bench): void {
     expect(await store().schedules(shard)).toEqual([]);
     expect(await store().deadTasks(shard, { limit: 9 })).toEqual([]);
     expect(await store().lastSeq(shard)).toMatchObject({ seq: 0, firstSeq: 1 });
+  });
+}
+
+function countTests({ store, newShard, newLeader }: Bench): void {
+  test('jobs are counted by state, the newest up to a limit', async () => {
+    expect(await store().countJobs(newShard(), 9)).toEqual(NO_JOBS);
+    const leader = await newLeader();
+    const over = (state: 'succeeded' | 'failed') => ({ state, finishedAt: instant(AT + 1) });
+    await leader.submit(aJob(1, over('failed')), [aSpec(1, 0)], [failed(1, 0)]);
+    await leader.submit(aJob(2), [aSpec(2, 0)], [running(2, 0)]);
+    await leader.submit(aJob(3, over('succeeded')), [aSpec(3, 0)], [succeeded(3, 0)]);
+    await leader.submit(aJob(4, over('succeeded')), [aSpec(4, 0)], [succeeded(4, 0)]);
+    const { state } = aJob(2);
+    const all = { ...NO_JOBS, [state]: 1, succeeded: 2, failed: 1 };
+    expect(await store().countJobs(leader.shard, 9)).toEqual(all);
+    expect(await store().countJobs(leader.shard, 4)).toEqual(all);
+    expect(await store().countJobs(leader.shard, 2)).toEqual({ ...NO_JOBS, succeeded: 2 });
   });
 }
 

@@ -158,6 +158,9 @@ function viewTests({ store, newLeader }: Bench): void {
     expect((await store().taskRows(leader.shard, [])).size).toBe(0);
     expect(await store().jobRow(leader.shard, jobId('job-1'))).toEqual(aJob(1));
     expect(await store().jobRow(leader.shard, jobId('job-2'))).toBeNull();
+    const asked = ['job-2', 'job-1', 'job-1', "it's {a}"].map(jobId);
+    expect(await store().takenIds(leader.shard, asked)).toEqual(new Set(['job-1']));
+    expect((await store().takenIds(leader.shard, [])).size).toBe(0);
   });
 
   test('lists jobs newest first, by state and name, in pages', async () => {

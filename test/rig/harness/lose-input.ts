@@ -3,7 +3,7 @@ import type { Assignment } from '../../../src/scheduler/core/index.ts';
 import type { Harness } from '../harness.ts';
 import type { ScriptedNode } from './scripted-node.ts';
 
-/** The task does not find what it depends on, or says so of what was made again since. */
+/** The task does not find what it depends on, or says so of what was recomputed since. */
 export function loseInput(
   world: Harness,
   node: ScriptedNode,

@@ -17,6 +17,7 @@ import type {
 import { Harness } from '../harness.ts';
 import { checkEnds } from './invariants.ts';
 import { loseInput } from './lose-input.ts';
+import { changeSchedule, operateQueue, resumeAll } from './operators.ts';
 import { KINDS, randomDocument, randomOwnOptions } from './random-document.ts';
 import type { ScriptedNode, Unasked } from './scripted-node.ts';
 
@@ -48,6 +49,7 @@ const WEIGHTS = {
   redrive: 6,
   drain: 1,
   releaseNode: 2,
+  pauseQueue: 2,
   leave: 1,
   die: 2,
   rejoin: 3,
@@ -166,6 +168,7 @@ export class Workload {
   heal(): void {
     const { world, nodes } = this;
     for (const id of world.rows.schedules.keys()) world.changeSchedule(id, 'delete');
+    resumeAll(world);
     for (const node of nodes) {
       if (world.rows.nodes.has(node.id)) world.releaseNode(node.id);
       node.restartProcess();
@@ -308,11 +311,6 @@ function schedule(workload: Workload, a: number, b: number): void {
   workload.world.schedule(`s${a % 2}`, { timing, overlap, misfire, document: raw });
 }
 
-function trigger({ world }: Workload, a: number, b: number): void {
-  const change = (['trigger', 'pause', 'resume', 'delete'] as const)[b % 4] ?? 'trigger';
-  world.changeSchedule(`s${a % 2}`, change);
-}
-
 const ACTS: Readonly<
   Record<Operation['kind'], (workload: Workload, a: number, b: number) => void>
 > = {
@@ -385,6 +383,7 @@ const ACTS: Readonly<
   },
   drain: (workload, a) => void workload.world.drain(workload.node(a).id),
   releaseNode: (workload, a) => void workload.world.releaseNode(workload.node(a).id),
+  pauseQueue: ({ world }, a, b) => operateQueue(world, a, b),
   leave: (workload, a) => {
     const node = workload.node(a);
     workload.as(node, () => node.leave());
@@ -393,6 +392,6 @@ const ACTS: Readonly<
   rejoin: (workload, a) => void workload.node(a).restartProcess(),
   burst,
   schedule,
-  trigger,
+  trigger: ({ world }, a, b) => changeSchedule(world, a, b),
   restart: ({ world }) => world.restart(),
 };

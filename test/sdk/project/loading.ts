@@ -1,4 +1,4 @@
-/** Says which packages are loaded with a door of Millrace: whatever Node.js loads is noted. */
+/** Prints which packages an entry point of Millrace loads: whatever Node.js loads is noted. */
 import { register } from 'node:module';
 import { MessageChannel } from 'node:worker_threads';
 

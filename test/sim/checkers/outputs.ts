@@ -62,7 +62,7 @@ function makerOf(
   }
 }
 
-/** What is lost is made again only so often. */
+/** A lost output is recomputed only a limited number of times. */
 export function checkRounds({ tables, findings }: Pick<Evidence, 'tables' | 'findings'>): void {
   const rounds = new Map<string, number>();
   for (const { kind, jobNo, taskNo, detail } of tables.events) {
@@ -75,7 +75,7 @@ export function checkRounds({ tables, findings }: Pick<Evidence, 'tables' | 'fin
     const options = JSON.parse(tables.specs.get(key)?.options ?? '{}') as StoredOptions;
     // One more is begun, to fail.
     const max = (options.retry?.maxLosses ?? DEFAULT_LOSSES) + 1;
-    if (count > max) findings.add('outputs', `task ${key} was made again ${count} times of ${max}`);
+    if (count > max) findings.add('outputs', `task ${key} was recomputed ${count} times of ${max}`);
   }
 }
 

@@ -149,7 +149,7 @@ class Teller {
     task[which] = null;
   }
 
-  /** A leader that reads its state back knows of no second leases, and so nothing in the log ends them. When the task ends
+  /** A leader that loads its state knows of no second leases, and so nothing in the log ends them. When the task ends
    * or is queued again they are over, and for how long nobody can tell: limits do not count them. */
   #forget(task: LoggedTask): void {
     const left = task.duplicate ?? (task.lease?.isDuplicate === true ? task.lease : null);

@@ -45,7 +45,7 @@ const refusalOf = (call: Promise<unknown>): Promise<{ code: number; details: str
     (error: unknown) => error as { code: number; details: string },
   );
 
-test('chunks that are huge, wrong, repeated, early or of others change nothing', async () => {
+test('invalid, repeated, early or foreign chunks change nothing', async () => {
   const worker = await joined('hostile');
   const task = await resultTask(worker);
   const file = readFileSync(answer);
@@ -81,7 +81,7 @@ test('chunks that are huge, wrong, repeated, early or of others change nothing',
   expect((await bench.call('GET', `/${id}/results`)).body.rows).toEqual([['1']]);
 });
 
-test('results that are none fail their query, and only that', async () => {
+test('invalid results fail their query, and only that', async () => {
   const worker = await joined('liar');
   const results = [
     '{',
@@ -106,7 +106,7 @@ test('results that are none fail their query, and only that', async () => {
   }
 });
 
-test('rows that are not Parquet fail their reader, and only that', async () => {
+test('rows that are not Parquet fail only their reader', async () => {
   const worker = await joined('garbage');
   const task = await resultTask(worker);
   await worker.registerRows(task, 0, Buffer.from('not parquet'), { last: true, rows: 1 });

@@ -1,4 +1,5 @@
 /** A planner and an executor in this process, over small Parquet files: what a plan read and printed again gives. */
+import { quotedName } from '../../../src/sql/plan/index.ts';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -6,7 +7,6 @@ import { DuckDBInstance, type DuckDBConnection } from '@duckdb/node-api';
 import { printRelation } from '../../../src/sql/plan/sql/relation.ts';
 import { readLogicalPlan } from '../../../src/sql/plan/logical/read-plan.ts';
 import type { Relation, ScanRelation } from '../../../src/sql/plan/logical/relation.ts';
-import { quoted } from '../../../src/sql/plan/logical/type.ts';
 import type { SessionValues } from '../../../src/sql/plan/index.ts';
 
 /** Without these DuckDB writes every plan, and keeps to operators that people know. */
@@ -120,7 +120,7 @@ function printed(relation: Relation): { text: string; scans: Map<string, ScanRel
 
 function viewOf(name: string, scan: ScanRelation): string {
   const columns = scan.columns.map((column, i) => {
-    const source = column === null ? 'NULL' : quoted(scan.names[column] ?? '');
+    const source = column === null ? 'NULL' : quotedName(scan.names[column] ?? '');
     return `${source} AS c${i}`;
   });
   const files = scan.files.map((file) => `'${file}'`).join(', ');

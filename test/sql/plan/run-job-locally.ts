@@ -1,11 +1,11 @@
 /**
- * Runs a query's job on one node, task by task in the order of the document, as workers would: inputs are resolved
+ * Runs a query's job on one node, task by task in the order of their dependencies, as workers would: inputs are resolved
  * from the results of the tasks before, a real engine writes and reads real Parquet files. No scheduler, no network.
  */
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import {
-  GROUPS_EXECUTOR,
+  DECISION_EXECUTORS,
   defaultSettings,
   resolveInput,
   type Json,
@@ -14,7 +14,7 @@ import {
 } from '../../../src/scheduler/core/index.ts';
 import type { FragmentEngine } from '../../../src/sql/engine/index.ts';
 import {
-  decideGroups,
+  decide,
   decoded,
   queryJob,
   type FragmentTask,
@@ -29,6 +29,9 @@ export interface LocalResult {
   readonly query: string;
 }
 
+/** What is decided depends on it; here tasks run one after the other all the same. */
+const SLOTS = 3;
+
 /** Runs it in `folder`, where the files stay. */
 export async function runJobLocally(
   engine: FragmentEngine,
@@ -39,9 +42,9 @@ export async function runJobLocally(
   const { document, seeds } = queryJob(plan, tables, defaultSettings);
   const results = new Map<TaskId, Json>();
   const files = new Map<string, readonly (readonly string[])[]>();
-  const fragments = document.tasks.filter(({ executor }) => executor !== GROUPS_EXECUTOR);
-  for (const [no, task] of fragments.entries()) {
-    const seed = [...seeds].find(([at]) => at === no)?.[1];
+  const fragments = document.tasks.filter(({ executor }) => !DECISION_EXECUTORS.has(executor));
+  for (const task of inOrder(document.tasks, fragments)) {
+    const seed = [...seeds].find(([at]) => document.tasks[at] === task)?.[1];
     if (seed !== undefined) {
       results.set(task.id, JSON.parse(seed.result ?? 'null') as Json);
       continue;
@@ -57,13 +60,32 @@ export async function runJobLocally(
     if (!resolved.ok) throw new Error(resolved.error?.message ?? resolved.skipped ?? '');
     const own = join(folder, task.id);
     mkdirSync(own, { recursive: true });
-    const { order, parts } = await runTask(engine, resolved.input, files, own);
+    const { order, parts, keys } = await runTask(engine, resolved.input, files, own);
     files.set(task.id, parts);
     const place = { node: 'n', address: null, folder: own, index: '', epoch: 1, layout: 1 };
     const at = { task: task.id, fence: 1, ...place };
-    results.set(task.id, { at, parts: order });
+    results.set(task.id, { at, parts: order, ...(keys === undefined ? {} : { keys }) });
   }
   return resultOf(plan, files);
+}
+
+/** Each behind all that it depends on. A task that would wait for itself is an error. */
+function inOrder(
+  all: readonly TaskDocument[],
+  fragments: readonly TaskDocument[],
+): readonly TaskDocument[] {
+  const ordered = new Set<TaskDocument>();
+  const open = new Set<TaskDocument>();
+  const visit = (task: TaskDocument): void => {
+    if (ordered.has(task)) return;
+    if (open.has(task)) throw new Error(`${task.id} waits for itself`);
+    open.add(task);
+    for (const { no } of task.dependsOn) visit(all[no] as TaskDocument);
+    open.delete(task);
+    ordered.add(task);
+  };
+  for (const task of fragments) visit(task);
+  return [...ordered].filter((task) => fragments.includes(task));
 }
 
 /** What the leader decides as soon as all that it depends on has ended. */
@@ -72,7 +94,7 @@ function decided(
   id: TaskId,
   results: ReadonlyMap<TaskId, Json>,
 ): Json | undefined {
-  const task = tasks.find((each) => each.id === id && each.executor === GROUPS_EXECUTOR);
+  const task = tasks.find((each) => each.id === id && DECISION_EXECUTORS.has(each.executor));
   if (task === undefined) return undefined;
   const input = resolveInput(
     task.input,
@@ -80,7 +102,7 @@ function decided(
     () => 'succeeded',
   );
   if (!input.ok) throw new Error(input.error?.message ?? input.skipped ?? '');
-  return JSON.parse(decideGroups(input.input, 1).result) as Json;
+  return JSON.parse(decide(input.input, SLOTS).result) as Json;
 }
 
 async function runTask(
@@ -88,7 +110,11 @@ async function runTask(
   input: Json,
   files: ReadonlyMap<string, readonly (readonly string[])[]>,
   folder: string,
-): Promise<{ readonly order: readonly Json[]; readonly parts: readonly (readonly string[])[] }> {
+): Promise<{
+  readonly order: readonly Json[];
+  readonly parts: readonly (readonly string[])[];
+  readonly keys: Json | undefined;
+}> {
   const { reads, ...task } = input as unknown as FragmentTask;
   const inputs = Object.fromEntries(
     Object.entries(reads).map(([relation, list]) => [
@@ -97,8 +123,9 @@ async function runTask(
     ]),
   );
   const order = { ...task, inputs, folder };
-  const { parts } = await engine.run(order, AbortSignal.timeout(60_000));
+  const { parts, keys } = await engine.run(order, AbortSignal.timeout(60_000));
   return {
+    keys: task.keys === undefined ? undefined : (keys as unknown as Json),
     // Sizes as they may be: for what is decided from them, not for what is read.
     order: parts.map(({ rows }) => ({ rows, bytes: rows * 100, segments: [] })),
     parts: parts.map((part) => part.files.map((file) => join(folder, file))),

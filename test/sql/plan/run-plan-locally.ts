@@ -3,8 +3,14 @@
  * ranges and partitions. What stages hand on stays in tables, so nothing but the plan itself is tried.
  */
 import type { DuckDBConnection } from '@duckdb/node-api';
+import type { Json } from '../../../src/scheduler/core/index.ts';
+import { decideFilters, type FilterKeys } from '../../../src/sql/plan/adapt/decide-filters.ts';
 import {
+  KEYS_MAX,
+  bitCount,
   coalescedStages,
+  type FilterDecision,
+  type KeySummary,
   rowRanges,
   wholeFiles,
   type ExchangeInput,
@@ -25,32 +31,51 @@ export async function runPlanLocally(
   grouping: Grouping = oneEach,
 ): Promise<string> {
   const coalesced = new Set(coalescedStages(plan).map(({ id }) => id));
-  const groupsOf = plan.stages.map(({ id, tasks }) =>
-    coalesced.has(id) ? grouping(id, tasks) : oneEach(id, tasks),
+  const groupsOf = plan.stages.map(({ id, tasks, splits }) =>
+    coalesced.has(id) ? grouping(id, tasks, splits ?? []) : oneEach(id, tasks, []),
   );
   await connection.run('DROP SCHEMA IF EXISTS plan CASCADE; CREATE SCHEMA plan');
-  for (const stage of plan.stages.slice(0, -1)) {
+  const last = plan.stages.at(-1) as Stage;
+  const filters: Filters = new Map();
+  for (const stage of stagesInOrder(plan)) {
     const partition = partitionOf(stage);
+    filters.set(stage.id, await filtersOf(connection, plan, stage.id));
+    if (stage === last) continue;
     for (let task = 0; task < stage.tasks; task += 1) {
       const own = groupsOf[stage.id]?.[task] ?? [];
-      const query = taskQuery(plan, tables, stage, task, own);
+      const query = taskQuery({ plan, tables, filters }, stage, task, own);
       // The leader answers for a task without partitions: no rows, whatever it would have made of none.
       const rows = own.length === 0 ? `${query} LIMIT 0` : query;
       const made = `SELECT *, ${partition} AS p FROM (\n${rows}\n)`;
       await connection.run(`CREATE TABLE ${output(stage.id, task)} AS ${made}`);
     }
   }
-  const last = plan.stages.at(-1) as Stage;
   for (const { name, select } of last.fragment.tables)
     await connection.run(`CREATE OR REPLACE TEMP VIEW "${name}" AS ${select}`);
   const parts = (groupsOf[last.id] ?? []).flatMap((own, task) =>
-    own.length === 0 ? [] : [`(\n${taskQuery(plan, tables, last, task, own)}\n)`],
+    own.length === 0 ? [] : [`(\n${taskQuery({ plan, tables, filters }, last, task, own)}\n)`],
   );
-  return last.tasks === 1 ? taskQuery(plan, tables, last, 0, [0]) : parts.join(' UNION ALL ');
+  return last.tasks === 1
+    ? taskQuery({ plan, tables, filters }, last, 0, [0])
+    : parts.join(' UNION ALL ');
 }
 
-/** By task: the partitions that it reads. */
-export type Grouping = (stage: number, tasks: number) => readonly (readonly number[])[];
+/** A partition, or the share `at` of `of` of a partition that is split by an input: every other input is read in full. */
+export type Part =
+  | number
+  | {
+      readonly partition: number;
+      readonly by: string;
+      readonly at: number;
+      readonly of: number;
+    };
+
+/** By task: the partitions that it reads. `splits` are the inputs by which a partition may be split. */
+export type Grouping = (
+  stage: number,
+  tasks: number,
+  splits: readonly string[],
+) => readonly (readonly Part[])[];
 
 const oneEach: Grouping = (_, tasks) => Array.from({ length: tasks }, (_none, task) => [task]);
 
@@ -72,17 +97,82 @@ function output(stage: number, task: number): string {
   return `plan.s${stage}_t${task}`;
 }
 
+/** By stage and relation: what the leader decides of the plan's runtime filters. */
+type Filters = Map<number, Readonly<Record<string, string>>>;
+
+interface Running {
+  readonly plan: QueryPlan;
+  readonly tables: readonly PinnedTable[];
+  readonly filters: Filters;
+}
+
+/** Each behind those that it reads, and those whose keys it waits for. */
+function stagesInOrder({ stages, filters = [] }: QueryPlan): readonly Stage[] {
+  const ordered = new Set<Stage>();
+  const open = new Set<Stage>();
+  const visit = (stage: Stage): void => {
+    if (ordered.has(stage)) return;
+    if (open.has(stage)) throw new Error(`stage ${stage.id} waits for itself`);
+    open.add(stage);
+    const keys = filters.filter((each) => each.stage === stage.id).map((each) => each.keys.stage);
+    const read = stage.fragment.inputs.map((input) => input.stage);
+    for (const id of [...read, ...keys]) visit(stages[id] as Stage);
+    ordered.add(stage);
+  };
+  for (const stage of stages) visit(stage);
+  return [...ordered];
+}
+
+async function filtersOf(
+  connection: DuckDBConnection,
+  { stages, filters = [] }: QueryPlan,
+  stage: number,
+): Promise<Readonly<Record<string, string>>> {
+  const own = filters.filter((each) => each.stage === stage);
+  const known: FilterKeys[] = [];
+  for (const filter of own) {
+    const { tasks } = stages[filter.keys.stage] as Stage;
+    const keys: [KeySummary][] = [];
+    for (let task = 0; task < tasks; task += 1) {
+      const from = `(SELECT c${filter.keys.column} AS k FROM ${output(filter.keys.stage, task)})`;
+      const facts = await connection.runAndReadAll(
+        `SELECT count(*) > count(k), min(k)::VARCHAR, max(k)::VARCHAR FROM ${from}`,
+      );
+      const [hasNull, min, max] = facts.getRows()[0] as [boolean, string | null, string | null];
+      const list = await connection.runAndReadAll(
+        `SELECT DISTINCT k::VARCHAR FROM ${from} WHERE k IS NOT NULL LIMIT ${KEYS_MAX + 1}`,
+      );
+      const values = list.getRows().map(([value]) => String(value));
+      // Every second filter is a bitmap, as if there were more keys.
+      const size = known.length % 2 === 0 || min === null ? null : bitCount(values.length, tasks);
+      if (size === null) {
+        keys.push([{ hasNull, min, max, values: values.length > KEYS_MAX ? null : values }]);
+        continue;
+      }
+      const bit = `CAST(hash(k) % ${size} AS INTEGER)`;
+      const map = await connection.runAndReadAll(
+        `SELECT base64(CAST(bitstring_agg(${bit}, 0, ${size - 1}) AS BLOB)) FROM ${from} WHERE k IS NOT NULL`,
+      );
+      keys.push([{ hasNull, min, max, values: null, bits: String(map.getRows()[0]?.[0]) }]);
+    }
+    known.push({ filter, keys, parts: keys.map(() => [{ rows: 1 }]), place: 0 });
+  }
+  const { result } = decideFilters({ filters: known } as unknown as Json);
+  return (JSON.parse(result) as FilterDecision).filters;
+}
+
 function taskQuery(
-  plan: QueryPlan,
-  tables: readonly PinnedTable[],
+  { plan, tables, filters }: Running,
   stage: Stage,
   task: number,
-  partitions: readonly number[],
+  partitions: readonly Part[],
 ): string {
   const { fragment } = stage;
   const relations = [
     ...fragment.scans.map(
-      (scan) => `${scan.relation} AS NOT MATERIALIZED (${scanText(scan, tables, stage, task)})`,
+      (scan) =>
+        `${scan.relation} AS NOT MATERIALIZED (SELECT * FROM (${scanText(scan, tables, stage, task)}) ` +
+        `WHERE ${filters.get(stage.id)?.[scan.relation] ?? 'true'})`,
     ),
     ...fragment.inputs.map(
       (input) =>
@@ -124,14 +214,21 @@ function inputText(
   plan: QueryPlan,
   input: ExchangeInput,
   task: number,
-  partitions: readonly number[],
+  partitions: readonly Part[],
 ): string {
   const { tasks } = plan.stages[input.stage] as Stage;
   const names = input.columns.map(({ name }) => name).join(', ');
   const read = (producer: number, where: string): string =>
     `SELECT ${names} FROM ${output(input.stage, producer)}${where}`;
   if (input.mode === 'forward') return read(task, '');
-  const where =
-    input.mode === 'partition' ? ` WHERE p IN (${['NULL', ...partitions].join(', ')})` : '';
-  return Array.from({ length: tasks }, (_, at) => read(at, where)).join(' UNION ALL ');
+  if (input.mode === 'all')
+    return Array.from({ length: tasks }, (_, at) => read(at, '')).join(' UNION ALL ');
+  return Array.from({ length: tasks }, (_, producer) => {
+    const own = partitions.flatMap((part) => {
+      if (typeof part === 'number') return part;
+      const isOwn = part.by !== input.relation || producer % part.of === part.at;
+      return isOwn ? part.partition : [];
+    });
+    return read(producer, ` WHERE p IN (${['NULL', ...own].join(', ')})`);
+  }).join(' UNION ALL ');
 }

@@ -1,6 +1,7 @@
 /** Where a shell's lines come from: an editor in a terminal, or a pipe. */
 import { createInterface, type Interface } from 'node:readline';
 import { type Readable, Writable } from 'node:stream';
+import { deferred } from '../../../kit/index.ts';
 import type { Terminal } from '../../view/terminal.ts';
 import { HISTORY_MAX } from './history.ts';
 
@@ -95,10 +96,12 @@ export class LineSource {
     }
     if (this.#lines.length === 0 && this.#output === null && !this.#isClosed) this.#reader.resume();
     while (this.#lines.length === 0 && !this.#isClosed && !signal.aborted) {
-      await new Promise<void>((resolve) => {
-        this.#wake = resolve;
-        signal.addEventListener('abort', () => resolve(), { once: true });
-      });
+      const woken = deferred();
+      const wake = (): void => woken.resolve();
+      this.#wake = wake;
+      signal.addEventListener('abort', wake, { once: true });
+      await woken.promise;
+      signal.removeEventListener('abort', wake);
     }
     if (this.#output !== null) this.#output.isMuted = true;
     return signal.aborted ? null : (this.#lines.shift() ?? null);

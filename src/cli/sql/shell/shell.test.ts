@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -123,4 +124,15 @@ test('the modes last, and the history is kept', async () => {
   input.write('\\q\r');
   expect(await ended).toBe(exit.done);
   expect(history()).toBe('\\x\n\\timing\nselect 1;\n\\q\n');
+});
+
+test('a shell listens for its end once, however many lines are typed', async () => {
+  const shell = scene(true);
+  for (let no = 1; no <= 12; no += 1) {
+    shell.input.write(`select ${no};\n`);
+    await shell.has(no);
+  }
+  expect(getEventListeners(shell.control.signal, 'abort').length).toBeLessThan(4);
+  shell.input.end();
+  await expect(shell.ended).resolves.toBe(exit.done);
 });

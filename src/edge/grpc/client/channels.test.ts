@@ -14,7 +14,7 @@ import type {
   ReadyAssignment,
   WorkerReport,
 } from '../../../scheduler/contract/worker-service.ts';
-import { clientChannel } from './client-channel.ts';
+import { grpcJobs } from '../../../../test/rig/grpc-jobs.ts';
 import { remoteReader } from './remote-reader.ts';
 import { workerChannel } from './worker-channel.ts';
 
@@ -72,7 +72,7 @@ const items: WorkerReport[] = [
 ];
 const noSignal = new AbortController().signal;
 
-test('a worker hears through the network what it would hear from the service', async () => {
+test('a worker gets the same answers over the network as from the service', async () => {
   const service = {
     register: vi.fn<WorkerService['register']>(),
     heartbeat: vi.fn<WorkerService['heartbeat']>(),
@@ -129,7 +129,7 @@ test('a worker hears through the network what it would hear from the service', a
   expect(service.leave).toHaveBeenCalledWith(session);
 });
 
-test('a worker gets the very error that the service throws', async () => {
+test('a worker gets the error that the service throws', async () => {
   const error = new MillraceError({
     code: 'unknown_session',
     what: 'There is no session s1.',
@@ -147,7 +147,7 @@ test('a worker gets the very error that the service throws', async () => {
   });
 });
 
-test('results too large for one message travel in several, and their verdicts keep the order', async () => {
+test('results that are too large for one message are sent in several, and verdicts keep their order', async () => {
   const sizes: number[] = [];
   const report: WorkerService['report'] = (_session, items) => {
     sizes.push(items.length);
@@ -165,7 +165,7 @@ test('results too large for one message travel in several, and their verdicts ke
   expect(verdicts).toEqual(items.map((_, fence) => (fence % 2 === 0 ? 'ok' : 'lost')));
 });
 
-test('what no message can carry fails its task, and what is reported with it arrives', async () => {
+test('an item that no message can carry fails its task, and the others arrive', async () => {
   const seen: WorkerReport[] = [];
   const report: WorkerService['report'] = (_session, items) => {
     seen.push(...items);
@@ -195,7 +195,7 @@ test('what no message can carry fails its task, and what is reported with it arr
   expect(message).toMatch(/50000002 bytes.* 16777216 .*return its location/);
 });
 
-test('work that does not fit into one answer is left for the next', async () => {
+test('assignments that do not fit into one answer are left for the next', async () => {
   const input = JSON.stringify('x'.repeat(1024 * 1024 - 2));
   const reply: PollReply = {
     assignments: Array.from({ length: 30 }, () => ({ ...assignment, input })),
@@ -210,7 +210,7 @@ test('work that does not fit into one answer is left for the next', async () => 
   expect(assignments).toHaveLength(15);
 });
 
-test('a task with more steps than fit into a request is still handed out', async () => {
+test('a task with more steps than fit into a request is still assigned', async () => {
   const body = JSON.stringify('x'.repeat(1024 * 1024 - 2));
   const steps = Array.from({ length: 24 }, (_, at) => ({ name: `step ${at}`, body }));
   const reply: PollReply = { assignments: [{ ...assignment, steps }], orders };
@@ -221,7 +221,7 @@ test('a task with more steps than fit into a request is still handed out', async
   expect(assignments[0]?.steps).toHaveLength(24);
 });
 
-test('carries a reply for each job, whole', async () => {
+test('returns a complete reply for each job', async () => {
   const answer: JobReply = { jobId: 'j1' as JobId, state: 'queued', run: 1, changed: true };
   const refusal = new MillraceError({ code: 'bad_input', what: 'No tasks.', path: '/tasks' });
   const fate = { takenBy: 't' as TaskId, awaited: ['go', 'stop'] };
@@ -232,7 +232,7 @@ test('carries a reply for each job, whole', async () => {
     signal: vi.fn<JobService['signal']>().mockResolvedValue({ ...answer, signal: fate }),
   };
   const { address } = await wireNode({ jobs: service });
-  const leader = clientChannel(channelTo(address));
+  const leader = grpcJobs(channelTo(address));
   const jobs = ['j1', 'j2'].map((id) => {
     return { document: { tasks: [id] }, jobId: id as JobId };
   });
@@ -263,7 +263,7 @@ test('a signal without a body is null, and one without an id gets one', async ()
   expect(signal).toHaveBeenCalledWith('j1', 'go', 'null', fresh);
 });
 
-test('bytes that are no document are refused by themselves, and a job without an id gets one', async () => {
+test('an invalid document is refused alone, and a job without an id gets one', async () => {
   const submitted: string[] = [];
   const submitAll: JobService['submitAll'] = (jobs) => {
     submitted.push(...jobs.map(({ jobId }) => jobId));
@@ -285,7 +285,7 @@ test('bytes that are no document are refused by themselves, and a job without an
   expect(submitted).toEqual(['j1', expect.stringMatching(/^[0-9a-f-]{36}$/)]);
 });
 
-const asOf = { seq: BIG, at: '2026-01-02T03:04:05.678Z' };
+const asOf = { seq: BIG, at: new Date('2026-01-02T03:04:05.678Z') };
 const job: ReadJob = {
   id: 'j1' as JobId,
   no: BIG,
@@ -310,7 +310,7 @@ const job: ReadJob = {
   history: [],
 };
 
-test('a reader far away reads the same', async () => {
+test('a remote reader returns the same data', async () => {
   const { tasks: _tasks, history: _history, result: _result, ...summary } = job;
   const reader = {
     job: vi.fn<Reader['job']>().mockResolvedValue({ value: job, asOf }),
@@ -334,7 +334,22 @@ test('a reader far away reads the same', async () => {
   expect(await remote.leader()).toEqual(leader);
 });
 
-test('a job that is not there is not there as of a known moment', async () => {
+test('times of a remote reader have the same JSON text', async () => {
+  const late = { ...asOf, at: new Date(8.64e15) };
+  const early = { ...job, createdAt: new Date(-1), startedAt: new Date(1), finishedAt: asOf.at };
+  const reader = { job: () => Promise.resolve({ value: early, asOf: late }) };
+  const { address } = await wireNode({ reader });
+  const read = await remoteReader(channelTo(address)).job(job.id);
+  const { createdAt, startedAt, finishedAt } = read.value ?? job;
+  expect(JSON.parse(JSON.stringify([createdAt, startedAt, finishedAt, read.asOf.at]))).toEqual([
+    '1969-12-31T23:59:59.999Z',
+    '1970-01-01T00:00:00.001Z',
+    '2026-01-02T03:04:05.678Z',
+    '+275760-09-13T00:00:00.000Z',
+  ]);
+});
+
+test('a missing job is reported with the freshness of the answer', async () => {
   const reader = {
     job: () => Promise.resolve({ value: null, asOf }),
     nodes: () => Promise.resolve({ value: [], asOf }),

@@ -32,7 +32,7 @@ function notLeader(grpc: string | null): () => WorkerService {
   };
 }
 
-test('a follower sends the call on to the leader, and later calls go there straight', async () => {
+test('a follower redirects the call to the leader, and later calls go there directly', async () => {
   const leader = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
   let asked = 0;
   const follower = await wireNode({
@@ -49,7 +49,7 @@ test('a follower sends the call on to the leader, and later calls go there strai
   expect(channel.address).toBe(leader.address);
 });
 
-test('two who send callers to each other end in an error, not in a circle', async () => {
+test('two nodes that redirect to each other end in an error, not in a loop', async () => {
   const addresses = { a: '', b: '' };
   const a = await wireNode({ workers: () => notLeader(addresses.b)() });
   const b = await wireNode({ workers: () => notLeader(addresses.a)() });
@@ -58,7 +58,7 @@ test('two who send callers to each other end in an error, not in a circle', asyn
   await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'not_leader' });
 });
 
-test('when the leader is gone the others are asked, until one of them leads', async () => {
+test('when the leader is gone the other servers are tried until one leads', async () => {
   const clock = new HastyClock(60_000);
   const old = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
   let leads = false;
@@ -103,7 +103,7 @@ test('a call that gets no answer ends at its deadline', async () => {
   await expect(call).rejects.toMatchObject({ code: 'unreachable' });
 });
 
-test('a poll whose worker has heard enough answers empty', async () => {
+test('a cancelled poll is answered empty', async () => {
   const parked = deferred();
   const hungUp = deferred();
   const { address } = await wireNode({
@@ -123,7 +123,7 @@ test('a poll whose worker has heard enough answers empty', async () => {
   await hungUp.promise;
 });
 
-test('a connection that is silently dead is noticed by keep-alive, and a new one works', async () => {
+test('a silently dead connection is detected by keep-alive, and a new one works', async () => {
   const parked = deferred();
   const { host, port } = { host: '127.0.0.1', port: 0 };
   const keepAlive = { everyMs: 200, timeoutMs: 500 };
@@ -150,7 +150,7 @@ test('a connection that is silently dead is noticed by keep-alive, and a new one
   await expect(worker.heartbeat(beat)).resolves.toEqual(orders);
 });
 
-test('the server, too, notices a dead connection and asks for the worker to be looked after', async () => {
+test('the server also detects a dead connection, and has the worker checked', async () => {
   const parked = deferred();
   const lost = deferred<Session>();
   const server = await wireNode({
@@ -176,7 +176,7 @@ test('the server, too, notices a dead connection and asks for the worker to be l
   expect(await ended).toMatchObject({ code: 'unreachable' });
 });
 
-test('a connection that closes between two polls is noticed as well', async () => {
+test('a connection that closes between two polls is detected as well', async () => {
   const lost = deferred<Session>();
   const server = await wireNode({
     workers: { poll: () => Promise.resolve({ assignments: [], orders }) },
@@ -189,7 +189,7 @@ test('a connection that closes between two polls is noticed as well', async () =
   expect(await lost.promise).toEqual(session);
 });
 
-test('a worker that hangs up on purpose is not looked after', async () => {
+test('a worker that disconnects on purpose is not checked', async () => {
   const parked = deferred();
   const hungUp = deferred();
   const looked: Session[] = [];
@@ -212,7 +212,7 @@ test('a worker that hangs up on purpose is not looked after', async () => {
   expect(looked).toEqual([]);
 });
 
-test('close breaks off what runs and refuses what comes', async () => {
+test('close aborts running calls and refuses new ones', async () => {
   const parked = deferred();
   const { address } = await wireNode({
     workers: {
@@ -231,7 +231,7 @@ test('close breaks off what runs and refuses what comes', async () => {
   await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'shutting_down' });
 });
 
-test('somebody at the address who speaks no gRPC is nobody', async () => {
+test('an address without gRPC counts as unreachable', async () => {
   const chatterer = createServer((socket) => {
     socket.on('error', () => {});
     socket.end('HTTP/1.1 400 Bad Request\r\n\r\n');
@@ -273,7 +273,7 @@ test.each([
   expect(http.received.at(-1)?.headers.authorization).toBe('Bearer secret');
 });
 
-test('the HTTP API is asked again when the leader that it named is gone', async () => {
+test('the HTTP API is asked again when the leader it named is gone', async () => {
   const clock = new HastyClock(60_000);
   const old = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
   const heir = await wireNode({ workers: { heartbeat: () => Promise.resolve(orders) } });
@@ -298,7 +298,20 @@ test('an HTTP API that refuses the token, or knows no leader, is reported as suc
   await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'unreachable' });
 });
 
-test('a token for encrypted connections is not shown to an HTTP address without encryption', async () => {
+test('the gRPC port written as a URL is not reached, and the error says how to write it', async () => {
+  const { address } = await wireNode({ workers: {} });
+  const worker = workerChannel({ channel: channelTo(`http://${address}`) });
+  await expect(worker.heartbeat(beat)).rejects.toThrow(
+    /over HTTP at http.*write HOST:PORT without/,
+  );
+});
+
+test('an address where nobody listens is not called a timeout', async () => {
+  const worker = workerChannel({ channel: channelTo(`127.0.0.1:${await freePort()}`) });
+  await expect(worker.heartbeat(beat)).rejects.toThrow(/No connection could be made/);
+});
+
+test('a token for encrypted connections is not sent to an http:// address', async () => {
   const http = await httpServer();
   http.script(LEADER, problem(401, { code: 'unauthenticated', detail: 'Who?' }));
   const channel = channelTo(http.url, { tls: {}, token: () => 'secret' });

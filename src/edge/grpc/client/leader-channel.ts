@@ -12,7 +12,7 @@ import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { isHttpAddress, leaderByHttp } from './http-address.ts';
 import { LeaderRoute } from './leader-route.ts';
-import type { Sent } from './work-stream.ts';
+import type { Packing, Sent } from './work-stream.ts';
 import { type Question, type StreamPeer, WorkStreams } from './work-streams.ts';
 
 export interface LeaderChannelOptions extends ConnectionOptions {
@@ -28,17 +28,23 @@ export interface CallOptions {
   readonly deadlineMs: number;
   /** The caller does not wait any longer: the call rejects with the signal's reason. */
   readonly signal?: AbortSignal;
+  /** How the call may be packed. */
+  readonly packing?: Packing;
 }
 
 /** A connection within a data centre takes a millisecond. */
 const CONNECT_MS = 2_000;
 
-const NOT_CONNECTED = {
+const notConnected = (details: string) => ({
   failure: Object.assign(new Error('no connection'), {
     code: status.UNAVAILABLE,
-    details: 'The connection timed out',
+    details,
     metadata: new Metadata(),
   }),
+});
+const NOT_CONNECTED = {
+  refused: notConnected('No connection could be made'),
+  late: notConnected('The connection timed out'),
 };
 
 /** More hints than this in a row are a circle. */
@@ -48,6 +54,8 @@ interface Failed {
   readonly error: MillraceError;
   readonly client: Client;
 }
+
+type Asked<Request, Response> = Omit<Question<Request, Response>, 'deadlineMs'>;
 
 type Cancellable = Readonly<{ cancel(): void }>;
 
@@ -82,11 +90,12 @@ export class LeaderChannel {
     return this.#route.address;
   }
 
-  async unary<Request, Response>(
+  /** With `packing` it may be answered by `Packed`. */
+  async unary<Request, Response, Packed = never>(
     method: MethodDefinition<Request, Response>,
     request: Request,
-    { deadlineMs, signal }: CallOptions,
-  ): Promise<Response> {
+    { deadlineMs, signal, packing }: CallOptions,
+  ): Promise<Response | Packed> {
     const untilMs = this.#clock.monotonicMs() + deadlineMs;
     for (let hop = 1; ; hop += 1) {
       await this.#pause(untilMs, signal);
@@ -94,7 +103,11 @@ export class LeaderChannel {
       const { address } = this.#route;
       const outcome = isHttpAddress(address)
         ? { error: await this.#asked(address), client: null }
-        : await this.#tried(address, method, request, leftMs, signal);
+        : await this.#tried<Request, Response>(
+            address,
+            { method, request, signal, packing },
+            leftMs,
+          );
       if (!('error' in outcome)) {
         this.#route.answered(address);
         return outcome.response;
@@ -111,17 +124,15 @@ export class LeaderChannel {
 
   async #tried<Request, Response>(
     address: string,
-    method: MethodDefinition<Request, Response>,
-    request: Request,
+    asked: Asked<Request, Response>,
     leftMs: () => number,
-    signal: AbortSignal | undefined,
   ): Promise<{ readonly response: Response } | Failed> {
     const client = this.#connections.to(address);
     const connection = await this.#connected(client, Math.min(this.#connectMs, leftMs()));
     const outcome =
       connection === 'ready'
-        ? await this.#send({ client, address }, method, request, leftMs, signal)
-        : NOT_CONNECTED;
+        ? await this.#send({ client, address }, asked, leftMs)
+        : NOT_CONNECTED[connection];
     if ('response' in outcome) return outcome;
     if ('error' in outcome) return { error: outcome.error, client };
     const error = this.#errorOf(outcome.failure, address);
@@ -135,8 +146,9 @@ export class LeaderChannel {
   async #asked(url: string): Promise<MillraceError> {
     const answer = await this.#byHttp(url);
     if (this.#isClosed) return channelClosed();
-    const what = `No Millrace server answered at ${url}.`;
-    return answer ?? new MillraceError({ code: 'unreachable', what });
+    const what = `No Millrace server answered over HTTP at ${url}.`;
+    const todo = 'If this is its gRPC port (7071 by default), write HOST:PORT without http://.';
+    return answer ?? new MillraceError({ code: 'unreachable', what, todo });
   }
 
   #byHttp(address: string): Promise<MillraceError | null> {
@@ -218,15 +230,13 @@ export class LeaderChannel {
 
   async #send<Request, Response>(
     { client, address }: { readonly client: Client; readonly address: string },
-    method: MethodDefinition<Request, Response>,
-    request: Request,
+    asked: Asked<Request, Response>,
     leftMs: () => number,
-    signal: AbortSignal | undefined,
   ): Promise<Sent<Response>> {
     const peer = { client, metadata: () => this.#connections.metadata(address) };
-    const question = { method, request, deadlineMs: leftMs(), signal };
-    const asked = this.#streams.ask(peer, question);
-    const sent = asked === null ? null : await asked;
+    const question = { ...asked, deadlineMs: leftMs() };
+    const carried = this.#streams.ask(peer, question);
+    const sent = carried === null ? null : await carried;
     return sent ?? this.#sendAlone(peer, { ...question, deadlineMs: leftMs() });
   }
 

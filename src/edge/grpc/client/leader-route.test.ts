@@ -7,7 +7,7 @@ function route(...addresses: string[]): { clock: VirtualClock; route: LeaderRout
   return { clock, route: new LeaderRoute({ addresses, clock, random: () => 1 }) };
 }
 
-test('a round is made at once, then it pauses longer and longer, up to three seconds', async () => {
+test('the first round is immediate, then delays grow up to three seconds', async () => {
   const { clock, route: way } = route('a', 'b');
   way.silent('a');
   expect([way.address, way.waitMs]).toEqual(['b', 0]);
@@ -21,14 +21,14 @@ test('a round is made at once, then it pauses longer and longer, up to three sec
   expect(pauses).toEqual([100, 200, 400, 800, 1_600, 3_000, 3_000]);
 });
 
-test('pauses are jittered down to a half', () => {
+test('delays are jittered down to a half', () => {
   const clock = new VirtualClock();
   const way = new LeaderRoute({ addresses: ['a'], clock, random: () => 0 });
   way.silent('a');
   expect(way.waitMs).toBe(50);
 });
 
-test('an answer ends the pauses', () => {
+test('an answer resets the delay', () => {
   const { route: way } = route('a');
   way.silent('a');
   way.answered('a');
@@ -44,7 +44,7 @@ test('a hint is followed and remembered', () => {
   expect(way.address).toBe('z');
 });
 
-test('a leader that falls silent is forgotten, and not asked again on hearsay for a while', async () => {
+test('an unresponsive leader is forgotten, and for a while not asked again when other nodes name it', async () => {
   const { clock, route: way } = route('a', 'b');
   way.notLeader('a', 'z');
   way.silent('z');
@@ -56,7 +56,7 @@ test('a leader that falls silent is forgotten, and not asked again on hearsay fo
   expect(way.address).toBe('z');
 });
 
-test('calls that fail together move on only once', () => {
+test('concurrent failures advance the route only once', () => {
   const { route: way } = route('a', 'b', 'c');
   way.silent('a');
   way.silent('a');
@@ -64,7 +64,7 @@ test('calls that fail together move on only once', () => {
   expect(way.address).toBe('b');
 });
 
-test('somebody who names nobody, or himself, is left', () => {
+test('a server that names no leader, or itself, is left', () => {
   const { route: way } = route('a', 'b', 'c');
   expect(way.notLeader('a', null)).toBe(false);
   expect(way.notLeader('b', 'b')).toBe(false);

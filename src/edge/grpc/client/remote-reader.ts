@@ -18,7 +18,7 @@ import type {
 import type { CallOptions, LeaderChannel } from './leader-channel.ts';
 
 /** All that goes over the wire. */
-export type RemoteReader = Omit<Reader, 'deadTasks'>;
+export type RemoteReader = Omit<Reader, 'deadTasks' | 'jobCounts'>;
 
 /** No filter. */
 const ALL_NODES = { executor: '', operator: '', capability: '' };

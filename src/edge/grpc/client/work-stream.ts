@@ -9,7 +9,8 @@ import { deferred, systemClock } from '../../../kit/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { WorkRequest } from '../gen/millrace/v1/work.ts';
 import type { WorkResponse } from '../gen/millrace/v1/work.ts';
-import { WORK_CALLS_SENT_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
+import { SentLeases } from '../codec/packed-leases.ts';
+import { PACKED_HEADER, WORK_CALLS_SENT_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
 import { errorFromDetail } from '../status.ts';
 
 /** What became of a call: an answer, a refusal by the other side, or a failure on the way. */
@@ -21,7 +22,26 @@ export type Sent<Response> =
 /** A call as it goes on a stream. */
 export type Carried = Exclude<NonNullable<WorkRequest['call']>, { readonly $case: 'cancel' }>;
 
+/** A call in its packed form. */
+export interface PackedCall {
+  readonly call: Carried;
+  /** It is on its way. */
+  readonly sent?: () => void;
+}
+
+/** How a call is packed, for a stream on which these leases were sent. */
+export type Packing = (sent: SentLeases) => PackedCall;
+
 type Outcome = WorkResponse['outcome'];
+
+/** What each call is answered with. */
+const ANSWERS: Readonly<Record<Carried['$case'], NonNullable<Outcome>['$case']>> = {
+  getTask: 'getTask',
+  reportTaskStatus: 'reportTaskStatus',
+  heartbeat: 'heartbeat',
+  packedPoll: 'packedTasks',
+  packedReports: 'reportTaskStatus',
+};
 
 interface OpenCall {
   readonly $case: Carried['$case'];
@@ -45,10 +65,15 @@ export class WorkStream {
   #isRetired = false;
   #isOver = false;
   #hasAnswered = false;
+  /** Null until the server has said that it reads packed calls. */
+  #leases: SentLeases | null = null;
 
   constructor(client: Client, metadata: Metadata, onOver: (stream: WorkStream) => void) {
     this.#onOver = onOver;
     this.#call = client.makeBidiStreamRequest(path, asTheyAre, responseDeserialize, metadata);
+    this.#call.on('metadata', (header: Metadata) => {
+      if (header.get(PACKED_HEADER)[0] === '1') this.#leases = new SentLeases();
+    });
     this.#call.on('data', (response: WorkResponse) => this.#receive(response));
     this.#call.on('error', (failure: ServiceError) => this.#over(failure));
     this.#call.on('end', () => this.#over(failed(status.UNAVAILABLE, 'The stream has ended')));
@@ -64,11 +89,14 @@ export class WorkStream {
 
   /** Null when it takes no such call now. */
   ask(
-    call: Carried,
+    plain: Carried,
     deadlineMs: number,
     signal: AbortSignal | undefined,
+    packing?: Packing,
   ): Promise<Sent<unknown>> | null {
     if (this.#open.size >= WORK_CALLS_SENT_MAX) return null;
+    const packed = this.#leases === null ? undefined : packing?.(this.#leases);
+    const call = packed?.call ?? plain;
     const callNo = this.#nextNo();
     const timeoutMs = Math.min(Math.ceil(deadlineMs), UINT32_MAX);
     const bytes = encoded({ callNo, timeoutMs, call });
@@ -92,6 +120,7 @@ export class WorkStream {
     this.#waiting += 1;
     this.#open.set(callNo, { $case, settle });
     this.#call.write(bytes);
+    packed?.sent?.();
     return outcome.promise;
   }
 
@@ -147,7 +176,7 @@ function encoded(request: WorkRequest): Buffer {
 
 function sentOf({ $case }: OpenCall, outcome: Outcome): Sent<unknown> {
   if (outcome?.$case === 'error') return { error: errorFromDetail(outcome.value) };
-  if (outcome?.$case === $case) return { response: outcome.value };
+  if (outcome?.$case === ANSWERS[$case]) return { response: outcome.value };
   const what = `The leader answered ${$case} with ${outcome?.$case ?? 'nothing'}.`;
   return { error: new MillraceError({ code: 'invariant', what }) };
 }

@@ -55,7 +55,7 @@ function leader(): {
   };
 }
 
-test('polls, reports and heartbeats of a session share one stream, and a parked poll holds nothing up', async () => {
+test('polls, reports and heartbeats of a session share one stream, and a parked poll does not block it', async () => {
   const calls: string[] = [];
   const { workers, parked, release } = leader();
   const { address } = await wireNode({ workers, onCall: (method) => calls.push(method) });
@@ -70,7 +70,7 @@ test('polls, reports and heartbeats of a session share one stream, and a parked 
   expect(calls).toEqual(['work']);
 });
 
-test('a refused call is thrown as it was there, and the others on the stream go on', async () => {
+test('a refused call throws its error, and the others on the stream continue', async () => {
   const calls: string[] = [];
   const { workers, parked, release } = leader();
   const refused = new MillraceError({
@@ -94,7 +94,7 @@ test('a refused call is thrown as it was there, and the others on the stream go 
   expect(calls).toEqual(['work']);
 });
 
-test('a server of an earlier version is asked by calls of their own, each of them once', async () => {
+test('a server of an earlier version gets unary calls', async () => {
   const calls: string[] = [];
   const { workers, parked, release } = leader();
   const { address } = await wireNode({
@@ -135,7 +135,7 @@ test('when the connection breaks, all calls on the stream have failed, and the n
   expect(calls).toEqual(['work', 'work']);
 });
 
-test('a poll that its worker has called back ends at the leader, and its late answer is not taken for another', async () => {
+test('a cancelled poll ends at the leader, and its late answer is ignored', async () => {
   const calls: string[] = [];
   const { workers, parked, calledBack } = leader();
   const { address } = await wireNode({ workers, onCall: (method) => calls.push(method) });
@@ -158,7 +158,7 @@ test('a call that gets no answer on the stream ends at its deadline', async () =
   await expect(worker.heartbeat(beat)).rejects.toMatchObject({ code: 'unreachable' });
 });
 
-test('a message that would hold up the others goes by itself', async () => {
+test('a large message is sent as a unary call', async () => {
   const calls: string[] = [];
   const { workers } = leader();
   const { address } = await wireNode({ workers, onCall: (method) => calls.push(method) });
@@ -169,7 +169,7 @@ test('a message that would hold up the others goes by itself', async () => {
   expect(calls.toSorted()).toEqual(['reportTaskStatus', 'work']);
 });
 
-test('calls beyond the limit of a stream go by themselves', async () => {
+test('calls beyond the limit of a stream are unary', async () => {
   const calls: string[] = [];
   const begun = deferred();
   const answered = deferred<typeof orders>();

@@ -6,7 +6,7 @@ import { status } from '@grpc/grpc-js';
 import type { Client, Metadata, MethodDefinition } from '@grpc/grpc-js';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
-import { type Carried, type Sent, WorkStream } from './work-stream.ts';
+import { type Carried, type Packing, type Sent, WorkStream } from './work-stream.ts';
 
 export interface StreamPeer {
   readonly client: Client;
@@ -19,9 +19,10 @@ export interface Question<Request, Response> {
   readonly request: Request;
   readonly deadlineMs: number;
   readonly signal: AbortSignal | undefined;
+  readonly packing?: Packing | undefined;
 }
 
-const CARRIED: ReadonlyMap<string, Carried['$case']> = new Map([
+const CARRIED: ReadonlyMap<string, 'getTask' | 'reportTaskStatus' | 'heartbeat'> = new Map([
   [ControlPlaneService.getTask.path, 'getTask'],
   [ControlPlaneService.reportTaskStatus.path, 'reportTaskStatus'],
   [HeartbeatServiceService.heartbeat.path, 'heartbeat'],
@@ -42,14 +43,15 @@ export class WorkStreams {
   /** Null when the call has to go by itself: nothing was done about it. */
   ask<Request, Response>(
     peer: StreamPeer,
-    { method, request, deadlineMs, signal }: Question<Request, Response>,
+    { method, request, deadlineMs, signal, packing }: Question<Request, Response>,
   ): Promise<Sent<Response> | null> | null {
     const $case = CARRIED.get(method.path);
     if ($case === undefined || this.#without.has(peer.client)) return null;
     // The path of a method tells the types of its messages.
     const call = { $case, value: request } as Carried;
-    const stream = this.#streamTo(peer, call.value.sessionId);
-    const sent = stream.ask(call, deadlineMs, signal) as Promise<Sent<Response>> | null;
+    const { sessionId } = request as { readonly sessionId: string };
+    const stream = this.#streamTo(peer, sessionId);
+    const sent = stream.ask(call, deadlineMs, signal, packing) as Promise<Sent<Response>> | null;
     return sent?.then((outcome) => this.#known(outcome, stream, peer)) ?? null;
   }
 

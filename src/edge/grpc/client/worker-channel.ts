@@ -1,14 +1,27 @@
 /** `WorkerService` over gRPC. */
 import { fromWireBeatAnswer, fromWireRegistered, toWireBeat } from '../codec/session.ts';
 import { toWireRegister, toWireSession } from '../codec/session.ts';
+import { HELD_MAX } from '../codec/packed-leases.ts';
+import { fromPackedTasks } from '../codec/packed-tasks.ts';
+import { toPackedReports } from '../codec/packed-reports.ts';
 import { fromWirePollReply, toWirePoll } from '../codec/poll.ts';
 import { fromWireUnneededAnswer, toWireUnneeded } from '../codec/outputs.ts';
 import { toWireLogs } from '../codec/task-logs.ts';
 import { fromWireReportReply, reportParts } from '../codec/report.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { HeartbeatServiceService } from '../gen/millrace/v1/heartbeat.ts';
-import type { WorkerService, PollReply, ReportReply } from '../../../scheduler/contract/index.ts';
+import type { GetTaskRequest, GetTaskResponse } from '../gen/millrace/v1/task.ts';
+import type { PackedTasks } from '../gen/millrace/v1/work.ts';
+import type { LeaseName } from '../../../scheduler/core/index.ts';
+import type {
+  PollReply,
+  ReportReply,
+  Session,
+  WorkerReport,
+  WorkerService,
+} from '../../../scheduler/contract/index.ts';
 import type { LeaderChannel } from './leader-channel.ts';
+import type { Packing } from './work-stream.ts';
 
 /** How long each call may take: long enough for a commit under load, short enough to try elsewhere. */
 const REGISTER_MS = 10_000;
@@ -53,7 +66,15 @@ export function workerChannel(options: WorkerChannelOptions): WorkerService {
       const wire = toWirePoll(request, waitMs);
       try {
         const method = ControlPlaneService.getTask;
-        return fromWirePollReply(await channel.unary(method, wire, { deadlineMs, signal }));
+        const { held } = request;
+        const packing = held.length > HELD_MAX ? {} : { packing: packedPoll(wire, held) };
+        const options = { deadlineMs, signal, ...packing };
+        const reply = await channel.unary<GetTaskRequest, GetTaskResponse, PackedTasks>(
+          method,
+          wire,
+          options,
+        );
+        return isPacked(reply) ? fromPackedTasks(reply) : fromWirePollReply(reply);
       } catch (thrown) {
         // What the answer would have brought is sent again: the next poll does not hold it.
         if (signal.aborted) return nothing();
@@ -65,8 +86,10 @@ export function workerChannel(options: WorkerChannelOptions): WorkerService {
       // One after the other: reports about a task keep their order.
       for (const part of reportParts(session, items)) {
         const method = ControlPlaneService.reportTaskStatus;
-        const response = await channel.unary(method, part, { deadlineMs: REPORT_MS });
-        replies.push(fromWireReportReply(response, part.reports.length));
+        const packing = part.isShort ? { packing: packedReports(session, part.items) } : {};
+        const options = { deadlineMs: REPORT_MS, ...packing };
+        const response = await channel.unary(method, part.request, options);
+        replies.push(fromWireReportReply(response, part.items.length));
       }
       return joined(replies);
     },
@@ -85,6 +108,24 @@ export function workerChannel(options: WorkerChannelOptions): WorkerService {
       await channel.unary(method, toWireSession(session), { deadlineMs: LEAVE_MS });
     },
   };
+}
+
+function packedPoll(poll: GetTaskRequest, held: readonly LeaseName[]): Packing {
+  return (leases) => {
+    const { added, removed, sent } = leases.change(held);
+    const { workerId, sessionId, capacity, pollNo, waitMs, refills } = poll;
+    const scalars = { workerId, sessionId, capacity, pollNo, held: [], waitMs, refills };
+    const value = { poll: scalars, added, removed };
+    return { call: { $case: 'packedPoll', value }, sent };
+  };
+}
+
+function isPacked(reply: GetTaskResponse | PackedTasks): reply is PackedTasks {
+  return Buffer.isBuffer(reply.tasks);
+}
+
+function packedReports(session: Session, items: readonly WorkerReport[]): Packing {
+  return () => ({ call: { $case: 'packedReports', value: toPackedReports(session, items) } });
 }
 
 function nothing(): PollReply {

@@ -17,8 +17,8 @@ import type {
 } from '../../../scheduler/contract/index.ts';
 import { fromWireAsOf, toWireAsOf } from './leader.ts';
 import {
-  isoTime,
-  isoTimeOrNull,
+  fromWireTime,
+  fromWireTimeOrNone,
   jsonBytes,
   jsonText,
   optionalText,
@@ -28,13 +28,13 @@ import {
   safeNumber,
   wireCount,
   wireNumber,
-  wireTime,
-  wireTimeOrNone,
+  toWireTime,
+  toWireTimeOrNone,
 } from './values.ts';
 
 const STATUSES: ReadonlySet<string> = new Set<NodeStatus>(['healthy', 'stale', 'dead']);
 
-export function toWireNode(node: NodeShape): NodeInfo {
+export function toWireNode(node: NodeShape<Date>): NodeInfo {
   return {
     id: node.id,
     status: node.status,
@@ -45,13 +45,13 @@ export function toWireNode(node: NodeShape): NodeInfo {
     capabilitiesJson: jsonBytes(JSON.stringify(node.capabilities)),
     address: node.address ?? '',
     version: node.version,
-    quarantinedUntilMs: wireTimeOrNone(node.quarantinedUntil, 'quarantined_until_ms'),
-    registeredAtMs: wireTime(node.registeredAt, 'registered_at_ms'),
-    seenAtMs: wireTime(node.seenAt, 'seen_at_ms'),
+    quarantinedUntilMs: toWireTimeOrNone(node.quarantinedUntil, 'quarantined_until_ms'),
+    registeredAtMs: toWireTime(node.registeredAt, 'registered_at_ms'),
+    seenAtMs: toWireTime(node.seenAt, 'seen_at_ms'),
   };
 }
 
-export function fromWireNode(node: NodeInfo): NodeShape {
+export function fromWireNode(node: NodeInfo): NodeShape<Date> {
   if (!STATUSES.has(node.status)) refuse('status', 'Must be healthy, stale or dead.');
   return {
     id: requiredText(node.id, 'id'),
@@ -63,9 +63,10 @@ export function fromWireNode(node: NodeInfo): NodeShape {
     capabilities: fromWireCapabilities(node.capabilitiesJson),
     address: optionalText(node.address),
     version: node.version,
-    quarantinedUntil: isoTimeOrNull(node.quarantinedUntilMs, 'quarantined_until_ms'),
-    registeredAt: isoTime(node.registeredAtMs, 'registered_at_ms'),
-    seenAt: isoTime(node.seenAtMs, 'seen_at_ms'),
+    quarantinedUntil: fromWireTimeOrNone(node.quarantinedUntilMs, 'quarantined_until_ms'),
+    registeredAt: fromWireTime(node.registeredAtMs, 'registered_at_ms'),
+    seenAt: fromWireTime(node.seenAtMs, 'seen_at_ms'),
+    figures: null,
   };
 }
 
@@ -78,24 +79,24 @@ function fromWireCapabilities(bytes: Buffer): NodeShape['capabilities'] {
   return value as Readonly<Record<string, Json>>;
 }
 
-export function toWireSchedule(schedule: ScheduleShape): ScheduleInfo {
+export function toWireSchedule(schedule: ScheduleShape<Date>): ScheduleInfo {
   return {
     id: schedule.id,
     specJson: jsonBytes(JSON.stringify(schedule.spec)),
     paused: schedule.paused,
-    nextAtMs: wireTimeOrNone(schedule.nextAt, 'next_at_ms'),
-    lastAtMs: wireTimeOrNone(schedule.lastAt, 'last_at_ms'),
+    nextAtMs: toWireTimeOrNone(schedule.nextAt, 'next_at_ms'),
+    lastAtMs: toWireTimeOrNone(schedule.lastAt, 'last_at_ms'),
     lastJobId: schedule.lastJob ?? '',
   };
 }
 
-export function fromWireSchedule(schedule: ScheduleInfo): ScheduleShape {
+export function fromWireSchedule(schedule: ScheduleInfo): ScheduleShape<Date> {
   return {
     id: requiredText(schedule.id, 'id'),
     spec: parsedJson(jsonText(schedule.specJson, 'spec_json'), 'spec_json'),
     paused: schedule.paused,
-    nextAt: isoTimeOrNull(schedule.nextAtMs, 'next_at_ms'),
-    lastAt: isoTimeOrNull(schedule.lastAtMs, 'last_at_ms'),
+    nextAt: fromWireTimeOrNone(schedule.nextAtMs, 'next_at_ms'),
+    lastAt: fromWireTimeOrNone(schedule.lastAtMs, 'last_at_ms'),
     lastJob: optionalText(schedule.lastJobId),
   };
 }
@@ -107,16 +108,16 @@ export function toWireEventPage(page: EventPage): WatchEventsResponse {
 }
 
 export function fromWireEventPage(response: WatchEventsResponse): EventPage {
-  const events: EventShape[] = [];
+  const events: EventShape<Date>[] = [];
   for (const event of response.events) events.push(fromWireEvent(event));
   return { events, asOf: fromWireAsOf(response.asOf) };
 }
 
-function toWireEvent(event: EventShape): WireEvent {
+function toWireEvent(event: EventShape<Date>): WireEvent {
   const { run, attempt, fence, detail } = event;
   return {
     seq: wireNumber(event.seq, 'seq'),
-    atMs: wireTime(event.at, 'at_ms'),
+    atMs: toWireTime(event.at, 'at_ms'),
     kind: event.kind,
     jobId: event.job ?? '',
     taskId: event.task ?? '',
@@ -130,12 +131,12 @@ function toWireEvent(event: EventShape): WireEvent {
 
 const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
 
-function fromWireEvent(event: WireEvent): EventShape {
+function fromWireEvent(event: WireEvent): EventShape<Date> {
   if (!KINDS.has(event.kind))
     refuse('kind', `'${event.kind.slice(0, 40)}' is not a valid event kind.`);
   return {
     seq: safeNumber(event.seq, 'seq'),
-    at: isoTime(event.atMs, 'at_ms'),
+    at: fromWireTime(event.atMs, 'at_ms'),
     kind: event.kind as LogKind,
     job: optionalText(event.jobId),
     task: optionalText(event.taskId),

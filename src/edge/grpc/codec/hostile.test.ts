@@ -22,11 +22,13 @@ import { fromWireLease, fromWireLeases, fromWireOrders } from './lease.ts';
 import { fromWireUnneeded } from './outputs.ts';
 import { fromWirePollReply } from './poll.ts';
 import { fromWireReportReply, fromWireReports, reportParts } from './report.ts';
+import { fromWireLogsQuery } from './task-logs.ts';
 import { fromWireBeat, fromWireRegister, fromWireRegistered } from './session.ts';
-import { wireCount, wireNumber, wireTime } from './values.ts';
+import { wireCount, wireNumber, toWireTime } from './values.ts';
 
 /** What the compiler would never let through, and a stranger sends all the same. */
 const hostile = <T>(value: unknown): T => value as T;
+const anyJobs = { state: 0, name: '', labels: [], limit: 0, cursor: '' };
 
 function codeOf(act: () => unknown): string {
   try {
@@ -104,6 +106,8 @@ describe('bad input is', () => {
   test.each<[string, () => unknown]>([
     ['no lease', () => fromWireLease(undefined)],
     ['a lease without a term', () => fromWireLease({ ...lease, term: '' })],
+    ['a lease of a long term', () => fromWireLease({ ...lease, term: 't'.repeat(201) })],
+    ['a lease of a long job', () => fromWireLease({ ...lease, jobId: 'j'.repeat(201) })],
     ['a task number beyond the limit', () => fromWireLease({ ...lease, taskNo: 2 ** 18 })],
     [
       'leases without end',
@@ -199,6 +203,16 @@ describe('bad input is', () => {
     ],
     ['children that are no JSON', () => suspended({ $case: 'childrenJson', value: bytes('[') })],
     ['children that are no list', () => suspended({ $case: 'childrenJson', value: bytes('{}') })],
+    ['logs of a job with NUL', () => fromWireLogsQuery(hostile({ jobId: 'a\0b', after: 0n }))],
+    [
+      'logs of a task with NUL',
+      () => fromWireLogsQuery(hostile({ jobId: 'a', after: 0n, taskId: 'b\0' })),
+    ],
+    ['jobs by a name with NUL', () => fromWireJobsQuery(hostile({ ...anyJobs, name: 'a\0' }))],
+    [
+      'jobs after a cursor with NUL',
+      () => fromWireJobsQuery(hostile({ ...anyJobs, cursor: '\0' })),
+    ],
     ['a signal to no job', () => fromWireSignal(hostile({ jobId: '' }), () => 's')],
     ['a signal of no name', () => fromWireSignal(hostile({ jobId: 'j', name: '' }), () => 's')],
     [
@@ -304,7 +318,7 @@ describe('bad input is', () => {
     ],
     ['half a number', () => wireNumber(0.5, 'x')],
     ['a count below nothing', () => wireCount(-1, 'x')],
-    ['a time that is none', () => wireTime('soon', 'x')],
+    ['a time that is none', () => toWireTime(new Date('soon'), 'x')],
   ])('%s', (_name, act) => {
     expect(codeOf(act)).toBe('bad_input');
   });
@@ -355,7 +369,7 @@ test.each([-1, 0.5, Number.NaN, 2 ** 53])('a sleep of %s ms never leaves the wor
   expect(codeOf(() => [...reportParts(hostile<Session>({}), [item])])).toBe('bad_input');
 });
 
-test('what the bad ones are made from is good', () => {
+test('the unmodified messages are accepted', () => {
   expect(codeOf(() => assigned({}))).toBe('nothing thrown');
   expect(codeOf(() => waiting({}))).toBe('nothing thrown');
   const child = { id: 'c', state: 1, error: undefined } as const;
@@ -367,7 +381,7 @@ test('a job without an id gets one', () => {
   expect(fromWireNewJob(given, () => hostile('fresh')).jobId).toBe('fresh');
 });
 
-test('a list that asks for no limit or for too much gets a sensible one', () => {
+test('a list without a limit, or with too large a one, gets the default', () => {
   const query = { state: 0 as const, name: '', cursor: '', labels: [] };
   expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
   expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });

@@ -15,19 +15,20 @@ import type {
 } from '../../../scheduler/contract/index.ts';
 import { fromWireJobState, toWireJobState } from './change.ts';
 import {
-  isoTime,
-  isoTimeOrNull,
+  fromWireTime,
+  fromWireTimeOrNone,
   jsonBytes,
   jsonText,
   optionalText,
   parsedJson,
   refuse,
   requiredText,
+  soughtText,
   safeNumber,
   wireCount,
   wireNumber,
-  wireTime,
-  wireTimeOrNone,
+  toWireTime,
+  toWireTimeOrNone,
 } from './values.ts';
 
 const WIRE_STATE: Readonly<Record<TaskState, WireState>> = {
@@ -60,7 +61,7 @@ export function fromWireError(error: WireError | undefined): TaskError | null {
   return error === undefined ? null : { code: error.code, message: error.message };
 }
 
-export function toWireSummary(job: JobSummary): WireJob {
+export function toWireSummary(job: JobSummary<Date>): WireJob {
   return {
     id: job.id,
     name: job.name,
@@ -71,14 +72,14 @@ export function toWireSummary(job: JobSummary): WireJob {
     idempotencyKey: job.idempotencyKey ?? '',
     scheduleId: job.scheduleId ?? '',
     labels: { ...job.labels },
-    runAtMs: wireTimeOrNone(job.runAt, 'run_at_ms'),
+    runAtMs: toWireTimeOrNone(job.runAt, 'run_at_ms'),
     traceId: job.trace ?? '',
     keep: job.keep,
-    scheduledAtMs: wireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
+    scheduledAtMs: toWireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
     error: toWireError(job.error),
-    createdAtMs: wireTime(job.createdAt, 'created_at_ms'),
-    startedAtMs: wireTimeOrNone(job.startedAt, 'started_at_ms'),
-    finishedAtMs: wireTimeOrNone(job.finishedAt, 'finished_at_ms'),
+    createdAtMs: toWireTime(job.createdAt, 'created_at_ms'),
+    startedAtMs: toWireTimeOrNone(job.startedAt, 'started_at_ms'),
+    finishedAtMs: toWireTimeOrNone(job.finishedAt, 'finished_at_ms'),
     tasks: [],
     no: wireNumber(job.no, 'no'),
     history: [],
@@ -86,7 +87,7 @@ export function toWireSummary(job: JobSummary): WireJob {
   };
 }
 
-export function fromWireSummary(job: WireJob): JobSummary {
+export function fromWireSummary(job: WireJob): JobSummary<Date> {
   return {
     id: requiredText(job.id, 'id'),
     no: safeNumber(job.no, 'no'),
@@ -99,15 +100,15 @@ export function fromWireSummary(job: WireJob): JobSummary {
     idempotencyKey: optionalText(job.idempotencyKey),
     scheduleId: optionalText(job.scheduleId),
     labels: { ...job.labels },
-    runAt: isoTimeOrNull(job.runAtMs, 'run_at_ms'),
+    runAt: fromWireTimeOrNone(job.runAtMs, 'run_at_ms'),
     trace: optionalText(job.traceId),
     // A server of an earlier version keeps everything.
     keep: KEEPS.find((keep) => keep === job.keep) ?? 'all',
-    scheduledAt: isoTimeOrNull(job.scheduledAtMs, 'scheduled_at_ms'),
+    scheduledAt: fromWireTimeOrNone(job.scheduledAtMs, 'scheduled_at_ms'),
     error: fromWireError(job.error),
-    createdAt: isoTime(job.createdAtMs, 'created_at_ms'),
-    startedAt: isoTimeOrNull(job.startedAtMs, 'started_at_ms'),
-    finishedAt: isoTimeOrNull(job.finishedAtMs, 'finished_at_ms'),
+    createdAt: fromWireTime(job.createdAtMs, 'created_at_ms'),
+    startedAt: fromWireTimeOrNone(job.startedAtMs, 'started_at_ms'),
+    finishedAt: fromWireTimeOrNone(job.finishedAtMs, 'finished_at_ms'),
   };
 }
 
@@ -121,9 +122,9 @@ export function toWireJob(job: ReadJob): WireJob {
 }
 
 export function fromWireJob(job: WireJob): ReadJob {
-  const tasks: TaskShape<ReadResult>[] = [];
+  const tasks: TaskShape<ReadResult, Date>[] = [];
   for (const task of job.tasks) tasks.push(fromWireTask(task));
-  const history: PastRun[] = [];
+  const history: PastRun<Date>[] = [];
   for (const run of job.history) history.push(fromWirePastRun(run));
   return {
     ...fromWireSummary(job),
@@ -147,7 +148,7 @@ function fromWireResult(bytes: Buffer | undefined): ReadResult {
   return new JsonText(text);
 }
 
-function toWirePastRun(task: PastRun): JobTask {
+function toWirePastRun(task: PastRun<Date>): JobTask {
   return {
     id: task.id,
     state: WIRE_STATE[task.state],
@@ -162,12 +163,12 @@ function toWirePastRun(task: PastRun): JobTask {
     waiting: '',
     queuedAtMs: 0n,
     resultOmitted: false,
-    startedAtMs: wireTimeOrNone(task.startedAt, 'started_at_ms'),
-    finishedAtMs: wireTimeOrNone(task.finishedAt, 'finished_at_ms'),
+    startedAtMs: toWireTimeOrNone(task.startedAt, 'started_at_ms'),
+    finishedAtMs: toWireTimeOrNone(task.finishedAt, 'finished_at_ms'),
   };
 }
 
-function fromWirePastRun(task: JobTask): PastRun {
+function fromWirePastRun(task: JobTask): PastRun<Date> {
   return {
     id: requiredText(task.id, 'id'),
     state: fromWireState(task.state),
@@ -175,12 +176,12 @@ function fromWirePastRun(task: JobTask): PastRun {
     attempt: task.attempt,
     node: optionalText(task.node),
     error: fromWireError(task.error),
-    startedAt: isoTimeOrNull(task.startedAtMs, 'started_at_ms'),
-    finishedAt: isoTimeOrNull(task.finishedAtMs, 'finished_at_ms'),
+    startedAt: fromWireTimeOrNone(task.startedAtMs, 'started_at_ms'),
+    finishedAt: fromWireTimeOrNone(task.finishedAtMs, 'finished_at_ms'),
   };
 }
 
-function toWireTask(task: TaskShape<ReadResult>): JobTask {
+function toWireTask(task: TaskShape<ReadResult, Date>): JobTask {
   const { result } = task;
   return {
     ...toWirePastRun(task),
@@ -191,11 +192,11 @@ function toWireTask(task: TaskShape<ReadResult>): JobTask {
     ...(result === null ? {} : { resultJson: resultBytes(result) }),
     resultOmitted: task.isResultOmitted === true,
     waiting: task.waiting ?? '',
-    queuedAtMs: wireTimeOrNone(task.queuedAt, 'queued_at_ms'),
+    queuedAtMs: toWireTimeOrNone(task.queuedAt, 'queued_at_ms'),
   };
 }
 
-function fromWireTask(task: JobTask): TaskShape<ReadResult> {
+function fromWireTask(task: JobTask): TaskShape<ReadResult, Date> {
   return {
     ...fromWirePastRun(task),
     executor: task.executor,
@@ -205,7 +206,7 @@ function fromWireTask(task: JobTask): TaskShape<ReadResult> {
     result: fromWireResult(task.resultJson),
     ...(task.resultOmitted ? { isResultOmitted: true as const } : {}),
     waiting: optionalText(task.waiting),
-    queuedAt: isoTimeOrNull(task.queuedAtMs, 'queued_at_ms'),
+    queuedAt: fromWireTimeOrNone(task.queuedAtMs, 'queued_at_ms'),
   };
 }
 
@@ -231,8 +232,8 @@ export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
     ...(state === WireJobState.JOB_STATE_UNSPECIFIED
       ? {}
       : { state: fromWireJobState(state, 'state') }),
-    ...(name === '' ? {} : { name }),
+    ...(name === '' ? {} : { name: soughtText(name, 'name') }),
     ...(labels.length === 0 ? {} : { labels: labels.map((label) => readLabel(label, 'labels')) }),
-    ...(cursor === '' ? {} : { cursor }),
+    ...(cursor === '' ? {} : { cursor: soughtText(cursor, 'cursor') }),
   };
 }

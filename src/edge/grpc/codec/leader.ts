@@ -2,7 +2,14 @@
 import type { LeaderAddress } from '../../../scheduler/core/index.ts';
 import type { AsOf as WireAsOf, LeaderInfo } from '../gen/millrace/v1/types.ts';
 import type { AsOf } from '../../../scheduler/contract/index.ts';
-import { isoTime, optionalText, present, safeNumber, wireNumber, wireTime } from './values.ts';
+import {
+  fromWireTime,
+  optionalText,
+  present,
+  safeNumber,
+  wireNumber,
+  toWireTime,
+} from './values.ts';
 
 export function toWireLeader(leader: LeaderAddress | null | undefined): LeaderInfo | undefined {
   if (leader === null || leader === undefined) return undefined;
@@ -20,14 +27,14 @@ export function fromWireLeader(leader: LeaderInfo | undefined): LeaderAddress | 
   };
 }
 
-export function toWireAsOf(asOf: AsOf): WireAsOf {
+export function toWireAsOf(asOf: AsOf<Date>): WireAsOf {
   const seq = wireNumber(asOf.seq, 'as_of/seq');
-  return { seq, atMs: wireTime(asOf.at, 'as_of/at_ms'), history: asOf.history ?? '' };
+  return { seq, atMs: toWireTime(asOf.at, 'as_of/at_ms'), history: asOf.history ?? '' };
 }
 
-export function fromWireAsOf(given: WireAsOf | undefined): AsOf {
+export function fromWireAsOf(given: WireAsOf | undefined): AsOf<Date> {
   const asOf = present(given, 'as_of');
   const history = asOf.history === '' ? {} : { history: asOf.history };
   const seq = safeNumber(asOf.seq, 'as_of/seq');
-  return { seq, at: isoTime(asOf.atMs, 'as_of/at_ms'), ...history };
+  return { seq, at: fromWireTime(asOf.atMs, 'as_of/at_ms'), ...history };
 }

@@ -3,7 +3,15 @@ import { TASKS_PER_JOB_LIMIT, jobNo, taskNo } from '../../../scheduler/core/inde
 import type { LeaseName } from '../../../scheduler/core/index.ts';
 import type { Lease as WireLease, Orders as WireOrders } from '../gen/millrace/v1/types.ts';
 import type { WorkerOrders } from '../../../scheduler/contract/index.ts';
-import { present, refuse, requiredText, safeNumber, wireCount, wireNumber } from './values.ts';
+import {
+  present,
+  refuse,
+  requiredText,
+  safeNumber,
+  shortText,
+  wireCount,
+  wireNumber,
+} from './values.ts';
 
 /** More leases than any node holds: its slots are limited to less. */
 const LEASES_MAX = 200_000;
@@ -27,8 +35,8 @@ export function fromWireLease(given: WireLease | undefined): LeaseName {
     jobNo: jobNo(safeNumber(lease.jobNo, 'lease/job_no')),
     taskNo: taskNo(lease.taskNo),
     fence: safeNumber(lease.fence, 'lease/fence'),
-    term: requiredText(lease.term, 'lease/term'),
-    jobId: requiredText(lease.jobId, 'lease/job_id'),
+    term: shortText(requiredText(lease.term, 'lease/term'), 'lease/term'),
+    jobId: shortText(requiredText(lease.jobId, 'lease/job_id'), 'lease/job_id'),
   };
 }
 

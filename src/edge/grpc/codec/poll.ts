@@ -47,13 +47,16 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 /** About what a child needs beside its result: its id and a short error. */
 const CHILD_BYTES = 256;
 
+/** The list of leases is made when it is read: a packed poll does not have it. */
 export function toWirePoll(request: PollRequest, waitMs: number): GetTaskRequest {
   return {
     workerId: request.nodeId,
     sessionId: request.sessionId,
     capacity: wireCount(request.capacity, 'capacity'),
     pollNo: wireNumber(request.pollNo, 'poll_no'),
-    held: toWireLeases(request.held),
+    get held() {
+      return toWireLeases(request.held);
+    },
     waitMs: wireCount(waitMs, 'wait_ms'),
     refills: request.refills === true,
   };
@@ -91,7 +94,7 @@ export function fromWirePollReply(response: GetTaskResponse): PollReply {
   return { assignments, orders: fromWireOrders(response.orders) };
 }
 
-function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
+export function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
   const { lease, runMs } = assignment;
   const fragment = fragmentOf(assignment);
   const input = jsonBytes(assignment.input);
@@ -128,7 +131,7 @@ function fragmentOf({ executor, taskId }: ReadyAssignment): FragmentNo | null {
   return executor === FRAGMENT_EXECUTOR ? fragmentNo(taskId) : null;
 }
 
-function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
+export function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
   const lease = fromWireLease(task.lease);
   const { stageId, taskId, attempt, planFragmentJson } = task;
   nameTask(lease, { stageId, taskId, attempt });

@@ -27,8 +27,8 @@ import {
   safeNumber,
   wireCount,
   wireNumber,
-  wireTime,
-  wireTimeOrNone,
+  toWireTime,
+  toWireTimeOrNone,
 } from './values.ts';
 
 const WIRE_STATE: Readonly<Record<JobState, QueryState>> = {
@@ -91,14 +91,14 @@ export function fromWireFormat(format: string): ResultFormat {
   return known ?? refuse('format', `It must be one of ${RESULT_FORMATS.join(', ')}.`);
 }
 
-export function toWireQuery(query: QueryShape): QueryStatus {
+export function toWireQuery(query: QueryShape<Date>): QueryStatus {
   const { id, state, error, submittedAt, startedAt, finishedAt, stages } = query;
   return {
     queryId: id,
     state: toWireQueryState(state),
-    submittedAtMs: wireTime(submittedAt, 'submitted_at_ms'),
-    startedAtMs: wireTimeOrNone(startedAt, 'started_at_ms'),
-    finishedAtMs: wireTimeOrNone(finishedAt, 'finished_at_ms'),
+    submittedAtMs: toWireTime(submittedAt, 'submitted_at_ms'),
+    startedAtMs: toWireTimeOrNone(startedAt, 'started_at_ms'),
+    finishedAtMs: toWireTimeOrNone(finishedAt, 'finished_at_ms'),
     message: error?.message ?? query.waiting?.why ?? '',
     stageMetrics: stages.map((stage) => toWireStage(stage, readersOf(stages, stage.id))),
     queryJson: jsonBytes(JSON.stringify(query)),

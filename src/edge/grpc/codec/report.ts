@@ -9,7 +9,7 @@ import type {
 } from '../gen/millrace/v1/task.ts';
 import { TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import { PAYLOAD_BYTES_MAX } from '../../../scheduler/contract/index.ts';
-import { inParts } from '../limits.ts';
+import { WORK_MESSAGE_BYTES_MAX, inParts } from '../limits.ts';
 import type { ReportReply, Session, WorkerReport } from '../../../scheduler/contract/index.ts';
 import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './lease.ts';
 import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';
@@ -27,21 +27,58 @@ import {
 } from './values.ts';
 
 /** More than a worker sends at once; the size of a message limits it before. */
-const REPORTS_MAX = 100_000;
+export const REPORTS_MAX = 100_000;
 
 /** Free text is for people; a longer one is not read by anybody. */
 const TEXT_LENGTH_MAX = 20_000;
 
-/** One message, or several where results are large. */
+/** What goes with one call. */
+export interface ReportPart {
+  /** Its reports are made when they are read: a packed call does without them. */
+  readonly request: ReportTaskStatusRequest;
+  readonly items: readonly WorkerReport[];
+  /** It fits a message on a stream. */
+  readonly isShort: boolean;
+}
+
+/** One call, or several where results are large. */
 export function* reportParts(
   session: Session,
   items: readonly WorkerReport[],
-): Generator<ReportTaskStatusRequest> {
-  const all: TaskReport[] = [];
-  for (const item of items) all.push(toWireReport(item));
-  for (const reports of inParts(all, payloadBytes)) {
-    yield { workerId: session.nodeId, sessionId: session.sessionId, reports };
+): Generator<ReportPart> {
+  const ids = { workerId: session.nodeId, sessionId: session.sessionId };
+  if (areShort(items)) {
+    const request = {
+      ...ids,
+      get reports() {
+        return items.map(toWireReport);
+      },
+    };
+    yield { request, items, isShort: true };
+    return;
   }
+  let start = 0;
+  for (const reports of inParts(items.map(toWireReport), payloadBytes)) {
+    const part = items.slice(start, start + reports.length);
+    start += reports.length;
+    yield { request: { ...ids, reports }, items: part, isShort: false };
+  }
+}
+
+/** So that any text of this many characters fits, with what stands around it. */
+const SHORT_LENGTH = WORK_MESSAGE_BYTES_MAX / 8;
+/** About what a row needs beside its texts. */
+const ROW_LENGTH = 100;
+
+function areShort(items: readonly WorkerReport[]): boolean {
+  let length = 0;
+  for (const item of items) {
+    if (item.kind === 'completed') length += ROW_LENGTH + (item.result?.length ?? 0);
+    else if (item.kind === 'started') length += ROW_LENGTH;
+    else length += ROW_LENGTH + payloadBytes(toWireReport(item));
+    if (length > SHORT_LENGTH) return false;
+  }
+  return true;
 }
 
 function payloadBytes({ what }: TaskReport): number {
@@ -79,7 +116,7 @@ export function fromWireReports(request: ReportTaskStatusRequest): Reports {
 }
 
 /** What no message can carry would be refused for ever, so its task fails with the reason. */
-function toWireReport(item: WorkerReport): TaskReport {
+export function toWireReport(item: WorkerReport): TaskReport {
   const report = wholeReport(item);
   const bytes = payloadBytes(report);
   return bytes > PAYLOAD_BYTES_MAX ? wholeReport(tooLarge(item, bytes)) : report;
@@ -168,7 +205,7 @@ function shortForm({ state, message }: TaskReport): NonNullable<TaskReport['what
   return { $case: 'failed', value: { error, failure, missing: '' } };
 }
 
-function fromWireReport(report: TaskReport): WorkerReport {
+export function fromWireReport(report: TaskReport): WorkerReport {
   const lease = fromWireLease(report.lease);
   checkNames(report, lease);
   const what = report.what ?? shortForm(report);

@@ -156,6 +156,14 @@ export function toWireBeat(beat: Beat, atMs: number): HeartbeatRequest {
     executors: beat.executors.filter((each) => !isOperatorExecutor(each)),
     held: toWireLeases(beat.held),
     seenPoll: wireNumber(beat.seenPoll, 'seen_poll'),
+    figures:
+      beat.figures === undefined
+        ? undefined
+        : {
+            residentBytes: wireNumber(beat.figures.residentBytes, 'resident_bytes'),
+            shuffleBytes: wireNumber(beat.figures.shuffleBytes, 'shuffle_bytes'),
+            diskFreeBytes: wireNumber(beat.figures.diskFreeBytes, 'disk_free_bytes'),
+          },
   };
 }
 
@@ -170,6 +178,15 @@ export function fromWireBeat(request: HeartbeatRequest): Beat {
         operatorExecutor,
       ),
     ],
+    ...(request.figures === undefined
+      ? {}
+      : {
+          figures: {
+            residentBytes: safeNumber(request.figures.residentBytes, 'resident_bytes'),
+            shuffleBytes: safeNumber(request.figures.shuffleBytes, 'shuffle_bytes'),
+            diskFreeBytes: safeNumber(request.figures.diskFreeBytes, 'disk_free_bytes'),
+          },
+        }),
   };
 }
 

@@ -18,6 +18,7 @@ import {
   parsedJson,
   refuse,
   requiredText,
+  soughtText,
   safeNumber,
   wireNumber,
 } from './values.ts';
@@ -66,14 +67,17 @@ export function toWireLogsQuery(query: LogsQuery): ReadTaskLogsRequest {
   return { jobId: job, after: wireNumber(after, 'after'), limit, taskId: task, attempt };
 }
 
+/** A column of four bytes in the databases. No attempt has this number. */
+const ATTEMPT_MAX = 2 ** 31 - 1;
+
 export function fromWireLogsQuery(request: ReadTaskLogsRequest): LogsQuery {
   const { limit, taskId, attempt } = request;
   return {
-    job: requiredText<JobId>(request.jobId, 'job_id'),
+    job: soughtText<JobId>(request.jobId, 'job_id'),
     after: safeNumber(request.after, 'after'),
     limit: Math.min(Math.max(1, limit), LINES_MAX),
-    ...(taskId === '' ? {} : { task: taskId as TaskId }),
-    ...(attempt === 0 ? {} : { attempt }),
+    ...(taskId === '' ? {} : { task: soughtText<TaskId>(taskId, 'task_id') }),
+    ...(attempt === 0 ? {} : { attempt: Math.min(attempt, ATTEMPT_MAX) }),
   };
 }
 

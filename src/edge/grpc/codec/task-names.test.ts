@@ -56,7 +56,7 @@ test('reports repeat the names that came with the assignment', () => {
   const failure = { kind: 'failed', lease, error: { code: 'c', message: 'why' }, failure: 'fatal' };
   const [part] = reportParts(SESSION, [failure as WorkerReport, { kind: 'started', lease: LEASE }]);
   const names = { queryId: 'q', stageId: 4n, taskId: 5n, attempt: 2, message: 'why' };
-  expect(part?.reports).toMatchObject([names, { queryId: '', attempt: 0 }]);
+  expect(part?.request.reports).toMatchObject([names, { queryId: '', attempt: 0 }]);
 });
 
 const NUMBERS = { jobNo: 3n, taskNo: 7, fence: 12n, term: 'term', jobId: 'q' };
@@ -64,7 +64,7 @@ const EMPTY = { ...TaskReport.decode(Buffer.alloc(0)), lease: NUMBERS };
 const given = (report: object): readonly WorkerReport[] =>
   fromWireReports({ workerId: 'w', sessionId: 's', reports: [{ ...EMPTY, ...report }] }).items;
 
-test('a state stands for what is reported, where nothing else is said', () => {
+test('a bare state is a short form of the report', () => {
   expect(given({ state: TaskState.TASK_STATE_RUNNING })).toEqual([
     { kind: 'started', lease: LEASE },
   ]);

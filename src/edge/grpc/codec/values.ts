@@ -3,7 +3,7 @@
  * cannot hold is refused, never rounded, and bytes that are no text are refused, never mended.
  */
 import { isUtf8 } from 'node:buffer';
-import { MillraceError } from '../../../scheduler/core/index.ts';
+import { ID_LENGTH_MAX, MillraceError, isStorableText } from '../../../scheduler/core/index.ts';
 import type { Json } from '../../../scheduler/core/index.ts';
 
 const SAFE_MAX = BigInt(Number.MAX_SAFE_INTEGER);
@@ -39,6 +39,20 @@ export function requiredText<T extends string>(text: string, field: string): T {
   return text as T;
 }
 
+/** The same for what is looked up in a store, which holds no text with NUL and would call that a fault of its own. */
+export function soughtText<T extends string>(text: string, field: string): T {
+  if (!isStorableText(text)) refuse(field, 'It contains NUL or an unpaired surrogate.');
+  return requiredText(text, field);
+}
+
+/** No id is longer. Some of it is kept for a while, so it must be short whoever sends it. */
+export function shortText<T extends string>(text: T, field: string): T {
+  if (text.length > ID_LENGTH_MAX) {
+    refuse(field, `It has ${text.length} characters; the limit is ${ID_LENGTH_MAX}.`);
+  }
+  return text;
+}
+
 /** Empty stands for none. */
 export function optionalText<T extends string>(text: string): T | null {
   return text === '' ? null : (text as T);
@@ -65,25 +79,26 @@ export function parsedJson(text: string, field: string): Json {
   }
 }
 
-/** Times that people read as ISO 8601 text travel as milliseconds; 0 stands for none. */
-export function wireTime(text: string, field: string): bigint {
-  const ms = Date.parse(text);
-  if (Number.isNaN(ms)) refuse(field, `'${text.slice(0, 40)}' is not a valid time.`);
+/** Times travel as milliseconds. */
+export function toWireTime(time: Date, field: string): bigint {
+  const ms = time.getTime();
+  if (Number.isNaN(ms)) refuse(field, 'It is not a valid time.');
   return BigInt(ms);
 }
 
-export function wireTimeOrNone(text: string | null, field: string): bigint {
-  return text === null ? 0n : wireTime(text, field);
+/** 0 stands for none. */
+export function toWireTimeOrNone(time: Date | null, field: string): bigint {
+  return time === null ? 0n : toWireTime(time, field);
 }
 
 /** As far as a date goes, in both directions. */
 const DATE_MAX_MS = 8_640_000_000_000_000n;
 
-export function isoTime(ms: bigint, field: string): string {
+export function fromWireTime(ms: bigint, field: string): Date {
   if (ms > DATE_MAX_MS || ms < -DATE_MAX_MS) refuse(field, `${ms} is not a valid time.`);
-  return new Date(Number(ms)).toISOString();
+  return new Date(Number(ms));
 }
 
-export function isoTimeOrNull(ms: bigint, field: string): string | null {
-  return ms === 0n ? null : isoTime(ms, field);
+export function fromWireTimeOrNone(ms: bigint, field: string): Date | null {
+  return ms === 0n ? null : fromWireTime(ms, field);
 }

@@ -32,12 +32,12 @@ export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string
 /** Set by the interceptor, whatever a client has sent under this name. */
 const CREDENTIAL = 'millrace-credential';
 
-/** The name of the call's credential; null on a server without authentication. */
-/** Where the caller stands in a trace; null if it does not say, or says it wrongly. */
+/** The trace context of the call; null if it is absent or not valid. */
 export function traceOf(metadata: Metadata): Trace | null {
   return readTrace(metadata.get('traceparent')[0], metadata.get('tracestate')[0]);
 }
 
+/** The name of the call's credential; null on a server without authentication. */
 export function credentialOf(metadata: Metadata): string | null {
   const [credential] = metadata.get(CREDENTIAL);
   return credential === undefined ? null : String(credential);

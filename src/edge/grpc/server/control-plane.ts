@@ -12,7 +12,7 @@ import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
 import { fromWireUnneeded } from '../codec/outputs.ts';
 import { fromWireLogs, fromWireLogsQuery, toWireLogPage } from '../codec/task-logs.ts';
 import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/session.ts';
-import { jsonBytes, requiredText, refuse } from '../codec/values.ts';
+import { jsonBytes, refuse, requiredText, soughtText } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
@@ -43,7 +43,7 @@ export interface ControlPlaneOptions extends WorkerCallsOptions {
   readonly queries?: QueryService;
   readonly registry?: ResultRegistry;
   readonly whoLeads: () => LeaderAddress | null | Promise<LeaderAddress | null>;
-  /** What submissions may take in memory together, here and at other doors of the process. */
+  /** What submissions may take in memory together, here and at other listeners of the process. */
   readonly intake?: ByteBudget;
   readonly stalledReaderMs?: number;
 }
@@ -127,14 +127,14 @@ function jobHandlers(
       admitted(options, request.jobs, () => submitAll(jobs(), request.jobs, traceOf(metadata))),
     ),
     getJob: unary(life, async (request) => {
-      const id: JobId = requiredText(request.jobId, 'job_id');
+      const id: JobId = soughtText(request.jobId, 'job_id');
       const { value, asOf } = await reader.job(id);
       if (value === null) throw unknownJob(id);
       return { job: toWireJob(value), asOf: toWireAsOf(asOf) };
     }),
     getJobTask: unary(life, async (request) => {
-      const id: JobId = requiredText(request.jobId, 'job_id');
-      const task: TaskId = requiredText(request.taskId, 'task_id');
+      const id: JobId = soughtText(request.jobId, 'job_id');
+      const task: TaskId = soughtText(request.taskId, 'task_id');
       const { value, asOf } = await reader.task(id, task);
       if (value === null) throw unknownTask(id, task);
       return { taskJson: jsonBytes(JSON.stringify(value)), asOf: toWireAsOf(asOf) };

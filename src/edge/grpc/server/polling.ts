@@ -1,11 +1,17 @@
 /** GetTask: the one call that is parked. */
 import type { Clock } from '../../../kit/index.ts';
-import { fromWirePoll, toWirePollReply } from '../codec/poll.ts';
-import type { GetTaskRequest, GetTaskResponse } from '../gen/millrace/v1/task.ts';
 import { POLL_WAIT_MS_MAX } from '../limits.ts';
-import type { WorkerService, Session } from '../../../scheduler/contract/index.ts';
+import type {
+  PollReply,
+  PollRequest,
+  Session,
+  WorkerService,
+} from '../../../scheduler/contract/index.ts';
 import type { WorkerCaller } from './worker-calls.ts';
 import type { WorkerConnections } from './worker-connections.ts';
+
+/** An abort without a reason makes an error with a stack for each. */
+const ENOUGH = 'enough';
 
 /** An answer needs this long to reach a caller whose own deadline comes first. */
 const DEADLINE_MARGIN_MS = 500;
@@ -14,36 +20,40 @@ export interface PollingOptions {
   readonly workers: () => WorkerService;
   readonly clock: Clock;
   readonly life: AbortSignal;
+  /** How each parked poll is ended. A signal looks through all its listeners for each that comes or goes. */
+  readonly parked: Set<() => void>;
   readonly onPoll: (session: Session) => void;
   readonly connections: WorkerConnections;
 }
 
 export async function parkedPoll(
   options: PollingOptions,
-  wire: GetTaskRequest,
+  given: PollRequest,
+  askedMs: number,
   caller: WorkerCaller,
-): Promise<GetTaskResponse> {
-  const { workers, clock, life, onPoll, connections } = options;
-  const request = caller.bind(fromWirePoll(wire));
+): Promise<PollReply> {
+  const { workers, clock, life, parked, onPoll, connections } = options;
+  const request = caller.bind(given);
   const service = workers();
   onPoll(request);
   connections.polled(request, caller.carrier);
   const enough = new AbortController();
-  const answerNow = (): void => enough.abort();
+  const answerNow = (): void => enough.abort(ENOUGH);
   const stopListening = caller.onCancelled(answerNow);
-  life.addEventListener('abort', answerNow, { once: true });
-  const waitMs = waitFor(wire, caller);
+  parked.add(answerNow);
+  if (life.aborted) answerNow();
+  const waitMs = waitFor(askedMs, caller);
   if (waitMs === 0) answerNow();
   const cancelTimer = clock.after(waitMs, answerNow);
   try {
-    return toWirePollReply(await service.poll(request, enough.signal));
+    return await service.poll(request, enough.signal);
   } finally {
     cancelTimer();
     stopListening();
-    life.removeEventListener('abort', answerNow);
+    parked.delete(answerNow);
   }
 }
 
-function waitFor({ waitMs }: GetTaskRequest, caller: WorkerCaller): number {
-  return Math.max(0, Math.min(waitMs, POLL_WAIT_MS_MAX, caller.leftMs() - DEADLINE_MARGIN_MS));
+function waitFor(askedMs: number, caller: WorkerCaller): number {
+  return Math.max(0, Math.min(askedMs, POLL_WAIT_MS_MAX, caller.leftMs() - DEADLINE_MARGIN_MS));
 }

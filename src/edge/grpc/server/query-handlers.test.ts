@@ -38,9 +38,11 @@ const STAGE: StageShape = {
   workMs: 20,
   partitionBytes: [10, 65_536, 70_000_000],
   grouping: null,
+  filters: [],
+  filteredRows: null,
 };
 
-const QUERY: QueryShape = {
+const QUERY: QueryShape<Date> = {
   id: 'q' as JobId,
   state: 'failed',
   sql: 'select 1',
@@ -52,12 +54,15 @@ const QUERY: QueryShape = {
     STAGE,
     {
       ...{ ...STAGE, id: 1, inputs: [{ stage: 0, mode: 'partition' }], partitionBytes: [] },
-      grouping: { partitions: 2, tasks: 1, rows: 5, bytes: 90, targetBytes: 1_000, slots: 4 },
+      grouping: {
+        ...{ partitions: 2, tasks: 1, rows: 5, bytes: 90, targetBytes: 1_000, slots: 4 },
+        skewed: [],
+      },
     },
   ],
   waiting: null,
-  submittedAt: '2026-01-02T03:04:05.678Z',
-  startedAt: '2026-01-02T03:04:06.000Z',
+  submittedAt: new Date('2026-01-02T03:04:05.678Z'),
+  startedAt: new Date('2026-01-02T03:04:06.000Z'),
   finishedAt: null,
   expiresAt: null,
 };
@@ -192,7 +197,7 @@ test('a query is submitted with all that it says', async () => {
   ]);
 });
 
-test('the metadata says where the caller stands in a trace; what is not valid is ignored', async () => {
+test('the trace context is read from the metadata; an invalid one is ignored', async () => {
   const parent = `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01`;
   for (const traceparent of [parent, 'nonsense']) {
     const metadata = new Metadata();
@@ -206,7 +211,7 @@ test('the metadata says where the caller stands in a trace; what is not valid is
   ]);
 });
 
-test('a plan may stand for the SQL, and an id is made up', async () => {
+test('a plan may replace the SQL, and an id is generated', async () => {
   const answer = await submit({ queryId: '', physicalPlanJson: Buffer.from('{"version":1}') });
   expect(answer.queryId).not.toBe('');
   expect(calls.submitted).toMatchObject([{ request: { plan: { version: 1 } } }]);
@@ -231,7 +236,7 @@ test('the state of a query has the figures of its stages', async () => {
   expect(status).toMatchObject({
     state: QueryState.QUERY_STATE_FAILED,
     message: 'Division by zero',
-    submittedAtMs: BigInt(Date.parse(QUERY.submittedAt)),
+    submittedAtMs: BigInt(QUERY.submittedAt.getTime()),
     finishedAtMs: 0n,
     stageMetrics: [
       {
@@ -249,10 +254,10 @@ test('the state of a query has the figures of its stages', async () => {
       { stageId: 1n, plannedReduceTasks: 0, adaptiveReduceTasks: 0, partitionBytesHistogram: [] },
     ],
   });
-  expect(JSON.parse(status?.queryJson.toString() ?? '')).toEqual(QUERY);
+  expect(status?.queryJson.toString()).toBe(JSON.stringify(QUERY));
 });
 
-test('what is not a query cannot be looked at or cancelled', async () => {
+test('a job that is not a query cannot be read or cancelled as one', async () => {
   const look = ask<GetQueryStatusRequest, GetQueryStatusResponse>(
     ControlPlaneService.getQueryStatus,
     { queryId: 'nobody' },

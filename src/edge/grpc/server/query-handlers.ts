@@ -13,7 +13,7 @@ import {
   toWireQueryState,
 } from '../codec/queries.ts';
 import { fromWireSession } from '../codec/session.ts';
-import { requiredText, safeNumber } from '../codec/values.ts';
+import { safeNumber, soughtText } from '../codec/values.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
 import type {
   FetchQueryResultsRequest,
@@ -65,12 +65,12 @@ export function queryHandlers(
     }),
     getQueryStatus: unary(life, async ({ queryId }) => {
       const queries = reading();
-      const id: JobId = requiredText(queryId, 'query_id');
+      const id: JobId = soughtText(queryId, 'query_id');
       return { status: toWireQuery(await found(queries, id)) };
     }),
     cancelQuery: unary(life, async ({ queryId, reason }) => {
       const service = jobs();
-      const { id } = await found(reading(), requiredText(queryId, 'query_id'));
+      const { id } = await found(reading(), soughtText(queryId, 'query_id'));
       const { state } = await service.cancel(id, reason === '' ? 'asked for by gRPC' : reason);
       return { queryId: id, state: toWireQueryState(state) };
     }),
@@ -92,7 +92,7 @@ function callerOf(call: { readonly metadata: Metadata; getPeer(): string }): str
   return createHash('sha256').update(token).digest('base64');
 }
 
-async function found({ reader }: QueryService, id: JobId): Promise<QueryShape> {
+async function found({ reader }: QueryService, id: JobId): Promise<QueryShape<Date>> {
   const { value } = await reader.query(id);
   if (value !== null) return value;
   throw new MillraceError({ code: 'not_found', what: `There is no query ${id}.` });
@@ -103,7 +103,7 @@ async function* chunks(
   request: FetchQueryResultsRequest,
   signal: AbortSignal,
 ): AsyncGenerator<FetchQueryResultsResponse> {
-  const id: JobId = requiredText(request.queryId, 'query_id');
+  const id: JobId = soughtText(request.queryId, 'query_id');
   const from = safeNumber(request.startOffset, 'start_offset');
   const { pieces } = await service.results(id, fromWireFormat(request.format), signal);
   let offset = 0;

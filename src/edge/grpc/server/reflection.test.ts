@@ -69,7 +69,7 @@ async function callAs(
   return answer.promise;
 }
 
-test('it lists what the server offers, and nothing that it does not', async () => {
+test('reflection lists exactly the services of the server', async () => {
   const { address } = await wireNode();
   const { listServicesResponse } = await reflect(clientTo(address), { listServices: '*' });
   expect(listServicesResponse?.service.map(({ name }) => name).toSorted()).toEqual([
@@ -106,7 +106,7 @@ test('health is described as well', async () => {
   expect(await callAs(client, check, { service: '' })).toMatchObject({ status: 2 });
 });
 
-test('what is not there is not found', async () => {
+test('unknown symbols are not found', async () => {
   const { address } = await wireNode();
   const answer = await reflect(clientTo(address), { fileContainingSymbol: 'millrace.v1.Nothing' });
   expect(answer.errorResponse?.errorCode).toBe(5);

@@ -7,7 +7,7 @@ import { channelTo, failureOf, wireNode } from '../../../../test/rig/wire-node.t
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, NodeId, SessionId } from '../../../scheduler/core/index.ts';
 import { deferred } from '../../../kit/index.ts';
-import { clientChannel } from '../client/client-channel.ts';
+import { grpcJobs } from '../../../../test/rig/grpc-jobs.ts';
 import { remoteReader } from '../client/remote-reader.ts';
 import { workerChannel } from '../client/worker-channel.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
@@ -74,7 +74,7 @@ test('a message beyond the limit is refused, one of the largest document is not'
       },
     },
   });
-  const client = clientChannel(channelTo(address));
+  const client = grpcJobs(channelTo(address));
   const job = (length: number) => [{ document: 'x'.repeat(length), jobId: 'j' as JobId }];
   const largest = 16 * 1024 * 1024;
   await client.submitAll(job(largest));
@@ -146,7 +146,7 @@ test.each(ways)(
   },
 );
 
-test('a call that does not end holds a stop up only so long', async () => {
+test('a call that does not end delays a stop only up to its grace period', async () => {
   const begun = deferred();
   const server = await wireNode({
     workers: {
@@ -263,7 +263,7 @@ test('callers are authorised by their token and the role that the method needs',
   await expect(leave('read')).rejects.toMatchObject({ code: 'forbidden' });
   await expect(leave(null)).rejects.toMatchObject({ code: 'unauthenticated' });
   expect(await remoteReader(as('read')).leader()).toBeNull();
-  await expect(clientChannel(as('read')).cancel('j' as JobId, '')).rejects.toMatchObject({
+  await expect(grpcJobs(as('read')).cancel('j' as JobId, '')).rejects.toMatchObject({
     code: 'forbidden',
   });
   expect(seen.at(-1)).toEqual(['Bearer read', 'submit']);
@@ -272,7 +272,7 @@ test('callers are authorised by their token and the role that the method needs',
   expect(seen).toHaveLength(5);
 });
 
-test('with TLS both ends know each other', async () => {
+test('with TLS both sides are authenticated', async () => {
   const ca = await makeAuthority();
   const callers: Caller[] = [];
   const server = await wireNode({
@@ -294,7 +294,7 @@ test('with TLS both ends know each other', async () => {
   await expect(remoteReader(stranger).leader()).rejects.toMatchObject({ code: 'unreachable' });
 });
 
-test('all calls of one connection are known to be of the same one', async () => {
+test('all calls of one connection have the same peer', async () => {
   const connections: object[] = [];
   const { address } = await wireNode({
     access: async ({ peer }) => {

@@ -13,10 +13,8 @@ import { type RpcService, tolerant } from './handlers.ts';
 export interface ServerTls {
   readonly cert: string | Buffer;
   readonly key: string | Buffer;
-  /** The authority that signs the certificates of clients. */
+  /** The authority that signs the certificates of clients; a client without one is refused. */
   readonly ca?: string | Buffer;
-  /** A client without a certificate is turned away. By default when there is a `ca`. */
-  readonly isClientCertRequired?: boolean;
 }
 
 export interface RpcServerOptions {
@@ -120,13 +118,13 @@ function cannotListen(host: string, port: number, cause: Error): MillraceError {
 
 function serverCredentials(tls: ServerTls | null): ServerCredentials {
   if (tls === null) return ServerCredentials.createInsecure();
-  const { cert, key, ca, isClientCertRequired = ca !== undefined } = tls;
+  const { cert, key, ca } = tls;
   const pair = { cert_chain: Buffer.from(cert), private_key: Buffer.from(key) };
   try {
     return ServerCredentials.createSsl(
       ca === undefined ? null : Buffer.from(ca),
       [pair],
-      isClientCertRequired,
+      ca !== undefined,
     );
   } catch (cause) {
     throw new MillraceError({

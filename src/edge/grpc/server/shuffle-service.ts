@@ -1,7 +1,7 @@
 /** Serves the data between stages to other nodes. */
 import type { UntypedServiceImplementation } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import { type Clock, systemClock } from '../../../kit/index.ts';
+import { systemClock } from '../../../kit/index.ts';
 import { encodeChunk } from '../codec/partition-chunk.ts';
 import { fromWireMapOutput, fromWireRange } from '../codec/shuffle.ts';
 import { fromWireSession } from '../codec/session.ts';
@@ -18,17 +18,8 @@ import { boundSession } from './session-binding.ts';
 /** Chunks are large: one on its way and one that is ready are enough to keep a connection busy. */
 const PENDING_CHUNKS_MAX = 3;
 
-export interface ShuffleServiceOptions {
-  readonly clock?: Clock;
-  readonly stalledReaderMs?: number;
-}
-
 /** `source` answers null where no data is kept. */
-export function shuffleService(
-  source: () => ShuffleSource | null = () => null,
-  options: ShuffleServiceOptions = {},
-): RpcService {
-  const { clock = systemClock, stalledReaderMs = STALLED_READER_MS } = options;
+export function shuffleService(source: () => ShuffleSource | null = () => null): RpcService {
   const present = (): ShuffleSource => source() ?? refuse();
   return {
     definition: {
@@ -45,7 +36,12 @@ export function shuffleService(
         return {};
       }),
       fetchShufflePartition: streaming(
-        { life, clock, stalledMs: stalledReaderMs, pendingMax: PENDING_CHUNKS_MAX },
+        {
+          life,
+          clock: systemClock,
+          stalledMs: STALLED_READER_MS,
+          pendingMax: PENDING_CHUNKS_MAX,
+        },
         (request: FetchShufflePartitionRequest, signal) =>
           present().fetch(fromWireRange(request), signal),
       ),

@@ -14,16 +14,21 @@ import type {
   EventsQuery,
   Reader,
 } from '../../../scheduler/contract/reader-port.ts';
-import type { EventShape, JobShape } from '../../../scheduler/contract/shapes.ts';
+import type { ReadJob } from '../../../scheduler/contract/json-text.ts';
+import type { EventShape } from '../../../scheduler/contract/shapes.ts';
 
-const at = '2026-01-02T03:04:05.678Z';
+const at = new Date('2026-01-02T03:04:05.678Z');
 
-function event(seq: number, kind: EventShape['kind'], detail: string | null = null): EventShape {
+function event(
+  seq: number,
+  kind: EventShape['kind'],
+  detail: string | null = null,
+): EventShape<Date> {
   const nothing = { task: null, node: null, run: null, attempt: null, fence: null };
   return { seq, at, kind, job: 'j1' as JobId, ...nothing, detail };
 }
 
-function page(...events: EventShape[]): EventPage {
+function page(...events: EventShape<Date>[]): EventPage {
   return { events, asOf: { seq: events.at(-1)?.seq ?? 0, at } };
 }
 
@@ -85,7 +90,7 @@ function rawWatch(address: string): ClientReadableStream<WatchEventsResponse> {
   });
 }
 
-test('a reader that does not read holds up the source, and is cut off in the end', async () => {
+test('a slow reader applies backpressure, and is disconnected in the end', async () => {
   const left = deferred();
   let made = 0;
   const { address } = await wireNode({
@@ -143,10 +148,10 @@ function jobReader(
 } {
   const asked: EventsQuery[] = [];
   let looked = 0;
-  const job = (): Promise<Dated<JobShape | null>> => {
+  const job = (): Promise<Dated<ReadJob | null>> => {
     const state = states[Math.min(looked, states.length - 1)];
     looked += 1;
-    const value = state === undefined ? null : ({ state } as JobShape);
+    const value = state === undefined ? null : ({ state } as ReadJob);
     return Promise.resolve({ value, asOf: { seq: 9, at } });
   };
   const follow: Reader['follow'] = async function* follow(query) {

@@ -2,7 +2,7 @@
 import { isFinished, MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, TaskId } from '../../../scheduler/core/index.ts';
 import { toWireEventPage } from '../codec/cluster.ts';
-import { requiredText, safeNumber } from '../codec/values.ts';
+import { safeNumber, soughtText } from '../codec/values.ts';
 import type {
   WatchEventsRequest,
   WatchEventsResponse,
@@ -27,7 +27,7 @@ export async function* watchJob(
   request: WatchJobRequest,
   signal: AbortSignal,
 ): AsyncIterable<WatchJobResponse> {
-  const job: JobId = requiredText(request.jobId, 'job_id');
+  const job: JobId = soughtText(request.jobId, 'job_id');
   const after = safeNumber(request.afterSeq, 'after_seq');
   let lastSeq = await endOf(reader, job);
   if (lastSeq !== null && after >= lastSeq) return;
@@ -39,7 +39,7 @@ export async function* watchJob(
 }
 
 function historyIn({ history }: { readonly history: string }): Pick<EventsQuery, 'history'> {
-  return history === '' ? {} : { history };
+  return history === '' ? {} : { history: soughtText(history, 'history') };
 }
 
 /** Everything about the ended job is in the log up to here; null for a job that goes on. */

@@ -51,7 +51,7 @@ class RawStream {
 
   beat(callNo: number, sessionId = 's1'): void {
     const blank = { atMs: 0n, runningTasks: 0, customOperatorCapabilities: [] };
-    const lists = { held: [], seenPoll: 0n, executors: [] };
+    const lists = { held: [], seenPoll: 0n, executors: [], figures: undefined };
     const value = { workerId: 'n1', sessionId, ...blank, ...lists };
     this.write({ callNo, timeoutMs: 0, call: { $case: 'heartbeat', value } });
   }
@@ -101,7 +101,22 @@ test.each([
   expect(await worker.heartbeat(beat)).toEqual(orders);
 });
 
-test('a number that has no answer yet is not taken twice', async () => {
+test.each([
+  ['removed', { added: Buffer.alloc(0), removed: [1] }],
+  ['added', { added: Buffer.of(1, 2, 3), removed: [] }],
+])('a change of held leases that does not add up ends the stream: %s', async (path, change) => {
+  const { address } = await wireNode({ workers: { poll: never } });
+  const hostile = new RawStream(address);
+  hostile.write({
+    callNo: 1,
+    timeoutMs: 0,
+    call: { $case: 'packedPoll', value: { poll: undefined, ...change } },
+  });
+  const ended = await hostile.ended;
+  expect(errorOfStatus(ended, address)).toMatchObject({ code: 'bad_input', path: `/${path}` });
+});
+
+test('a call number without an answer cannot be reused', async () => {
   const { address } = await wireNode({ workers: { heartbeat: never } });
   const hostile = new RawStream(address);
   hostile.beat(7);
@@ -128,7 +143,7 @@ test('more calls without an answer than allowed end the stream, and its parked p
   await calledBack.promise;
 });
 
-test('answers that nobody reads count as calls without an answer', async () => {
+test('unread answers count as unanswered calls', async () => {
   let asked = 0;
   const broken = deferred();
   const what = 'x'.repeat(1_900);
@@ -189,7 +204,7 @@ test('a cancelled poll is answered at once, and a call that is not there cannot 
   expect(await stream.answer(1)).toMatchObject({ $case: 'getTask' });
 });
 
-test('a worker that closes its side gets its answers, and then the end', async () => {
+test('a worker that half-closes the stream gets its answers, and then the end', async () => {
   const answered = deferred<typeof orders>();
   const { address } = await wireNode({ workers: { heartbeat: () => answered.promise } });
   const stream = new RawStream(address);
@@ -214,7 +229,7 @@ test('a server that stops ends idle streams at once', async () => {
   expect(await over.promise).toBe('ended');
 });
 
-test('a caller without the role gets no stream, and a token that is taken back is worth nothing from then on', async () => {
+test('a caller without the role gets no stream, and a revoked token is refused from then on', async () => {
   const valid = new Set(['Bearer good']);
   const heartbeat = vi.fn<WorkerService['heartbeat']>().mockResolvedValue(orders);
   const { address } = await wireNode({

@@ -3,12 +3,15 @@
  * method would answer: a stream saves the cost of a call for each, and changes nothing else. Whoever breaks the rules
  * of the stream loses it; a call that is refused does not end it.
  */
+import { Metadata } from '@grpc/grpc-js';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
+import type { LeaseName } from '../../../scheduler/core/index.ts';
+import { HeldLeases, type HeldRoom, heldRoom } from '../codec/packed-leases.ts';
 import { refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { WorkRequest, WorkResponse } from '../gen/millrace/v1/work.ts';
-import { WORK_CALLS_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
+import { PACKED_HEADER, WORK_CALLS_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
 import type { Session } from '../../../scheduler/contract/index.ts';
 import { asMillraceError, errorToDetail, statusOf } from '../status.ts';
 import { shuttingDown } from './handlers.ts';
@@ -17,7 +20,10 @@ import { boundSession } from './session-binding.ts';
 import type { WorkerCaller, WorkerCalls } from './worker-calls.ts';
 
 type Outcome = NonNullable<WorkResponse['outcome']>;
-type Call = Exclude<NonNullable<WorkRequest['call']>, { readonly $case: 'cancel' }>;
+/** With the leases that are held according to the packed polls of the stream. */
+type Call = Exclude<NonNullable<WorkRequest['call']>, { readonly $case: 'cancel' }> & {
+  readonly held: readonly LeaseName[];
+};
 
 const asTheyAre = (bytes: Buffer): Buffer => bytes;
 
@@ -32,7 +38,8 @@ export function workHandler(
   calls: WorkerCalls,
   life: AbortSignal,
 ): handleBidiStreamingCall<Buffer, Buffer> {
-  return (call) => new WorkStream(call, calls, life).serve();
+  const room = heldRoom();
+  return (call) => new WorkStream(call, calls, life, room).serve();
 }
 
 /** A call without an answer. */
@@ -47,16 +54,27 @@ class WorkStream {
   /** Until the answer has left: what a caller does not read counts, too. */
   readonly #open: Map<number, OpenCall> = new Map();
   #session: { readonly shown: Session; readonly bound: Session } | null = null;
+  /** What packed polls have said to be held. */
+  readonly #held: HeldLeases;
   #hasEnded = false;
   #isOver = false;
 
-  constructor(call: ServerDuplexStream<Buffer, Buffer>, calls: WorkerCalls, life: AbortSignal) {
+  constructor(
+    call: ServerDuplexStream<Buffer, Buffer>,
+    calls: WorkerCalls,
+    life: AbortSignal,
+    room: HeldRoom,
+  ) {
+    this.#held = new HeldLeases(room);
     this.#call = call;
     this.#calls = calls;
     this.#life = life;
   }
 
   serve(): void {
+    const header = new Metadata();
+    header.set(PACKED_HEADER, '1');
+    this.#call.sendMetadata(header);
     this.#call.on('data', (bytes: Buffer) => this.#receive(bytes));
     this.#call.once('end', () => {
       this.#hasEnded = true;
@@ -76,7 +94,9 @@ class WorkStream {
       if (call.$case === 'cancel') return open?.cancel();
       if (open !== undefined) refuse('call_no', `Call ${callNo} has no answer yet.`);
       if (this.#open.size >= WORK_CALLS_MAX) throw tooMany();
-      this.#begin(callNo, call, timeoutMs === 0 ? Infinity : timeoutMs);
+      // In the order in which they come, whatever becomes of the call: the next one builds on it.
+      const held = call.$case === 'packedPoll' ? this.#held.after(call.value) : [];
+      this.#begin(callNo, { ...call, held }, timeoutMs === 0 ? Infinity : timeoutMs);
     } catch (thrown) {
       this.#breakOff(thrown);
     }
@@ -104,6 +124,14 @@ class WorkStream {
       }
       case 'heartbeat':
         return { $case: 'heartbeat', value: await calls.heartbeat(call.value, caller) };
+      case 'packedPoll': {
+        const value = await calls.packedPoll(call.value, call.held, caller);
+        return { $case: 'packedTasks', value };
+      }
+      case 'packedReports': {
+        const value = await calls.packedReports(call.value, caller);
+        return { $case: 'reportTaskStatus', value };
+      }
     }
   }
 
@@ -141,7 +169,9 @@ class WorkStream {
   readonly #endIfIdle = (): void => {
     if (this.#isOver || this.#open.size > 0) return;
     // All that was asked here is answered: to the other side it looks like a connection that is gone.
-    if (this.#life.aborted || this.#hasEnded) this.#call.end();
+    if (!this.#life.aborted && !this.#hasEnded) return;
+    this.#held.end();
+    this.#call.end();
   };
 
   /** With a reason, if the other side reads. */
@@ -154,6 +184,7 @@ class WorkStream {
 
   #over(): void {
     this.#isOver = true;
+    this.#held.end();
     this.#life.removeEventListener('abort', this.#endIfIdle);
     for (const { cancel } of this.#open.values()) cancel();
     this.#open.clear();

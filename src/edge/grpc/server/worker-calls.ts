@@ -1,8 +1,13 @@
 /** What workers ask of the leader all the time, however it comes: as calls of their own, or many on one stream. */
 import type { ServerUnaryCall } from '@grpc/grpc-js';
+import type { LeaseName } from '../../../scheduler/core/index.ts';
 import { type Clock, systemClock } from '../../../kit/index.ts';
 import { fromWireBeat, toWireBeatAnswer } from '../codec/session.ts';
-import { fromWireReports, toWireReportReply } from '../codec/report.ts';
+import { fromPackedReports } from '../codec/packed-reports.ts';
+import { toPackedTasks } from '../codec/packed-tasks.ts';
+import { fromWirePoll, toWirePollReply } from '../codec/poll.ts';
+import { type Reports, fromWireReports, toWireReportReply } from '../codec/report.ts';
+import { present } from '../codec/values.ts';
 import type { HeartbeatRequest, HeartbeatResponse } from '../gen/millrace/v1/heartbeat.ts';
 import type {
   GetTaskRequest,
@@ -10,6 +15,7 @@ import type {
   ReportTaskStatusRequest,
   ReportTaskStatusResponse,
 } from '../gen/millrace/v1/task.ts';
+import type { PackedPoll, PackedReports, PackedTasks } from '../gen/millrace/v1/work.ts';
 import type { Session, WorkerService } from '../../../scheduler/contract/index.ts';
 import { parkedPoll } from './polling.ts';
 import { boundSession } from './session-binding.ts';
@@ -46,6 +52,13 @@ export interface WorkerCalls {
     caller: WorkerCaller,
   ): Promise<ReportTaskStatusResponse>;
   heartbeat(request: HeartbeatRequest, caller: WorkerCaller): Promise<HeartbeatResponse>;
+  /** `held` are the leases that the stream says to be held. */
+  packedPoll(
+    request: PackedPoll,
+    held: readonly LeaseName[],
+    caller: WorkerCaller,
+  ): Promise<PackedTasks>;
+  packedReports(request: PackedReports, caller: WorkerCaller): Promise<ReportTaskStatusResponse>;
 }
 
 /** `life` aborts when the server stops. */
@@ -55,12 +68,30 @@ export function workerCalls(options: WorkerCallsOptions, life: AbortSignal): Wor
   const connections = new WorkerConnections((session) => {
     if (!life.aborted) onConnectionLost?.(session);
   });
-  const polling = { workers, clock, life, onPoll, connections };
+  const parked = new Set<() => void>();
+  const answerAll = (): void => parked.forEach((answerNow) => answerNow());
+  life.addEventListener('abort', answerAll, { once: true });
+  const polling = { workers, clock, life, parked, onPoll, connections };
+  const reported = async (
+    { session, items }: Reports,
+    caller: WorkerCaller,
+  ): Promise<ReportTaskStatusResponse> =>
+    toWireReportReply(await workers().report(caller.bind(session), items));
   return {
-    getTask: (request, caller) => parkedPoll(polling, request, caller),
+    async getTask(request, caller) {
+      const poll = fromWirePoll(request);
+      return toWirePollReply(await parkedPoll(polling, poll, request.waitMs, caller));
+    },
     async reportTaskStatus(request, caller) {
-      const { session, items } = fromWireReports(request);
-      return toWireReportReply(await workers().report(caller.bind(session), items));
+      return reported(fromWireReports(request), caller);
+    },
+    async packedPoll(request, held, caller) {
+      const wire = present(request.poll, 'poll');
+      const poll = { ...fromWirePoll(wire), held };
+      return toPackedTasks(await parkedPoll(polling, poll, wire.waitMs, caller));
+    },
+    async packedReports(request, caller) {
+      return reported(fromPackedReports(request), caller);
     },
     async heartbeat(request, caller) {
       const beat = caller.bind(fromWireBeat(request));

@@ -1,4 +1,4 @@
-/** The event log as a stream that can be taken up again. */
+/** The event log as a resumable stream. */
 import type { JobId } from '../../../scheduler/core/index.ts';
 import type { AsOf, EventsQuery } from '../../../scheduler/contract/index.ts';
 import { checkedId } from '../fields.ts';
@@ -45,7 +45,7 @@ type Place = Pick<EventsQuery, 'after' | 'history'>;
 
 const PLACE = /^(\d{1,16})(?:@([A-Za-z0-9_.:+=-]{1,200}))?$/;
 
-function placeOf({ seq: after, history }: AsOf): Place {
+function placeOf({ seq: after, history }: AsOf<Date>): Place {
   return { after, ...(history === undefined ? {} : { history }) };
 }
 

@@ -1,6 +1,7 @@
 /** Flows that workers have published, and jobs started by their names. */
+import { isObject } from '../../../scheduler/core/index.ts';
 import { badInput } from '../refusal.ts';
-import type { Route } from '../route.ts';
+import { ok, type Route } from '../route.ts';
 import { ID_HEADERS, newIds, submitOne } from './submit.ts';
 
 export const flowRoutes: readonly Route[] = [
@@ -13,7 +14,7 @@ export const flowRoutes: readonly Route[] = [
       'Each one that a worker has ever published, with the JSON Schema of its input and the live nodes that have it.',
     answers: { 200: { description: 'All of them, by name.', schema: 'FlowList' } },
     handle(_call, api) {
-      return { kind: 'json', status: 200, value: { flows: api.leader().flows.list() } };
+      return ok({ flows: api.leader().flows.list() });
     },
   },
   {
@@ -39,7 +40,7 @@ export const flowRoutes: readonly Route[] = [
       const flow = call.path['name'] ?? '';
       flows.check(flow);
       const body = (await call.body()) ?? {};
-      if (typeof body !== 'object' || body === null || Array.isArray(body))
+      if (!isObject(body))
         throw badInput('', 'The body must be an object.', 'Send {"input": ...}.');
       if ('flow' in body) throw badInput('/flow', 'The path names the flow already.');
       return submitOne(api, jobs, { ...body, flow }, ids());

@@ -1,8 +1,8 @@
 /** Routes for machines: liveness, readiness, metrics and the API description. */
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import type { Answer, Route } from '../route.ts';
+import { ok, type Route } from '../route.ts';
 
-const OK: Answer = { kind: 'json', status: 200, value: { status: 'ok' } };
+const OK = ok({ status: 'ok' });
 
 export const healthRoutes: readonly Route[] = [
   {
@@ -55,6 +55,6 @@ export const healthRoutes: readonly Route[] = [
     role: null,
     summary: 'This description',
     answers: { 200: { description: 'OpenAPI 3.1.', contentType: 'application/json' } },
-    handle: (_call, { openapi }) => ({ kind: 'json', status: 200, value: openapi() }),
+    handle: (_call, { openapi }) => ok(openapi()),
   },
 ];

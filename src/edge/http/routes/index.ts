@@ -10,6 +10,7 @@ import { callerRoutes } from './me.ts';
 import { nodeRoutes } from './nodes.ts';
 import { operatorRoutes } from './operators.ts';
 import { queryRoutes } from './queries.ts';
+import { queueRoutes } from './queues.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { submitRoutes } from './submit.ts';
 import { taskRoutes } from './tasks.ts';
@@ -24,6 +25,7 @@ export const ROUTES: readonly Route[] = [
   ...logRoutes,
   ...eventRoutes,
   ...nodeRoutes,
+  ...queueRoutes,
   ...operatorRoutes,
   ...scheduleRoutes,
   ...queryRoutes,

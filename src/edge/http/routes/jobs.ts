@@ -1,7 +1,8 @@
 /** Looking at jobs, and asking the leader to change them. */
 import { randomUUID } from 'node:crypto';
-import { JOB_STATES, readLabel } from '../../../scheduler/core/index.ts';
+import { JOB_STATES, readLabel, taskTrees } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
+import { defined } from '../../../kit/index.ts';
 import type { JobsQuery } from '../../../scheduler/contract/index.ts';
 import { checkedId, jobIn, objectOf, taskIn, textIn, wholeIn } from '../fields.ts';
 import { objectText } from '../json-text.ts';
@@ -54,6 +55,19 @@ export const jobRoutes: readonly Route[] = [
     },
     answers: { 200: { description: 'A page of jobs.', schema: 'JobPage' } },
     handle: listJobs,
+  },
+  {
+    method: 'GET',
+    path: '/api/v1/job-counts',
+    role: 'read',
+    summary: 'Count jobs by state',
+    description:
+      'Counted at most once a second, and less often where there are many; `asOf` says when.',
+    answers: { 200: { description: 'The counts.', schema: 'JobCounts' } },
+    async handle(_call, api) {
+      const { asOf, value } = await api.reader.jobCounts();
+      return dated(asOf, value);
+    },
   },
   {
     method: 'GET',
@@ -197,7 +211,12 @@ async function showJob(
 ): Promise<Answer> {
   const { asOf, value } = await api.reader.job(id);
   if (value === null) throw notFound(`There is no job ${id}.`);
-  const { tasks, history, ...job } = value;
+  const { tasks: all, history, ...job } = value;
+  const trees = taskTrees(all);
+  const tasks =
+    trees.size === 0
+      ? all
+      : all.map((task) => ({ ...task, ...defined({ tree: trees.get(task.id) }) }));
   const pieces = objectText({ ...job, ...more, asOf }, { tasks, history });
   return { kind: 'pieces', status, pieces, asOf };
 }
@@ -212,8 +231,9 @@ async function explainTask(call: Call, api: ApiParts): Promise<Answer> {
   const { value: job } = await api.reader.job(jobId);
   const task = job?.tasks.find(({ id }) => id === taskId);
   if (task === undefined) throw notFound(`There is no task ${taskId} in job ${jobId}.`);
-  const { state } = task;
-  const why = `it ${state === 'cancelled' || state === 'skipped' ? 'was' : 'has'} ${state}`;
+  const { state, error } = task;
+  const because = error === null ? '' : `: ${error.message}`;
+  const why = `it ${state === 'cancelled' || state === 'skipped' ? 'was' : 'has'} ${state}${because}`;
   return dated(asOf, {
     jobId,
     taskId,

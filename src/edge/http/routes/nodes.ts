@@ -9,7 +9,7 @@ import type { Answer, ApiParts, Route } from '../route.ts';
 
 const NAME = { type: 'string', maxLength: 300 } as const;
 
-/** As many as a person takes in. */
+/** Enough for a person to look at. */
 const HELD_MAX = 64;
 
 const NODE_ANSWER = { 200: { description: 'The node.', schema: 'Node' } } as const;

@@ -1,5 +1,5 @@
 /** Custom operators and functions that workers have declared. */
-import type { Route } from '../route.ts';
+import { ok, type Route } from '../route.ts';
 
 export const operatorRoutes: readonly Route[] = [
   {
@@ -14,7 +14,7 @@ export const operatorRoutes: readonly Route[] = [
         const { name, kind, input, output, distribution, parameters, isDeterministic } = each;
         return { name, kind, input, output, distribution, parameters, isDeterministic };
       });
-      return { kind: 'json', status: 200, value: { operators } };
+      return ok({ operators });
     },
   },
   {

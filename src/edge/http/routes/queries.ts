@@ -5,7 +5,7 @@ import { RESULT_FORMATS } from '../../../scheduler/contract/index.ts';
 import type { InlineRows, ResultFormat } from '../../../scheduler/contract/index.ts';
 import { jobIn, objectOf, textIn } from '../fields.ts';
 import { notFound } from '../refusal.ts';
-import { dated } from '../route.ts';
+import { dated, ok } from '../route.ts';
 import type { Answer, ApiParts, Call, Parameter, Route } from '../route.ts';
 import { pageOf, pageParameters } from './jobs.ts';
 import { ID_HEADERS, newIds } from './submit.ts';
@@ -89,7 +89,7 @@ export const queryRoutes: readonly Route[] = [
       api.leader();
       const request = await call.body();
       const { plan, text } = await api.queries().explain(request, call.signal, call.caller);
-      return { kind: 'json', status: 200, value: { plan, text } };
+      return ok({ plan, text });
     },
   },
   {
@@ -102,7 +102,7 @@ export const queryRoutes: readonly Route[] = [
     answers: { 200: { description: 'All of them, by name.', schema: 'TableList' } },
     async handle(_call, api) {
       const names = await api.queries().tables();
-      return { kind: 'json', status: 200, value: { tables: names.map((name) => ({ name })) } };
+      return ok({ tables: names.map((name) => ({ name })) });
     },
   },
   {
@@ -148,7 +148,7 @@ export const queryRoutes: readonly Route[] = [
       const id = jobIn(call);
       const analysis = await api.queries().analysis(id);
       if (analysis === null) throw noQuery(id);
-      return { kind: 'json', status: 200, value: { id, ...analysis } };
+      return ok({ id, ...analysis });
     },
   },
   {

@@ -1,9 +1,8 @@
-/** Schedules: what runs by itself, and when. */
-import { instant, upcomingOccurrences } from '../../../scheduler/core/index.ts';
+/** Schedules: jobs that are submitted automatically. */
+import { instant, upcomingOccurrences, isObject } from '../../../scheduler/core/index.ts';
 import type {
   Calendar,
   ChangeSchedule,
-  Instant,
   JobId,
   Json,
   ScheduleId,
@@ -16,7 +15,7 @@ import { badInput, notFound } from '../refusal.ts';
 import { dated } from '../route.ts';
 import type { Answer, ApiParts, Route } from '../route.ts';
 
-/** As many next times as a person wants to see. */
+/** How many of the next times are shown. */
 const UPCOMING = 5;
 
 const SCHEDULE_ANSWER = { 200: { description: 'The schedule.', schema: 'Schedule' } } as const;
@@ -44,7 +43,7 @@ export const scheduleRoutes: readonly Route[] = [
     answers: { 201: { description: 'The schedule.', schema: 'Schedule' } },
     async handle(call, api) {
       const body = await call.body();
-      if (typeof body !== 'object' || body === null || Array.isArray(body)) {
+      if (!isObject(body)) {
         throw badInput('', 'The body must be an object.');
       }
       const { id, ...spec } = body as { readonly id?: unknown };
@@ -119,17 +118,17 @@ async function showSchedule(
   return dated(asOf, startedJob === null ? shown : { ...shown, lastJob: startedJob }, status);
 }
 
-type Shown = ScheduleShape & { readonly upcoming: readonly string[] };
+type Shown = ScheduleShape<Date> & { readonly upcoming: readonly Date[] };
 
 /** One by one, as they are sent. */
 function* allWithUpcoming(
-  schedules: readonly ScheduleShape[],
+  schedules: readonly ScheduleShape<Date>[],
   calendar: Calendar | null,
 ): Iterable<Shown> {
   for (const schedule of schedules) yield withUpcoming(schedule, calendar);
 }
 
-function withUpcoming(schedule: ScheduleShape, calendar: Calendar | null): Shown {
+function withUpcoming(schedule: ScheduleShape<Date>, calendar: Calendar | null): Shown {
   const { spec, nextAt, paused } = schedule;
   const timing = timingIn(spec);
   if (paused || nextAt === null) return { ...schedule, upcoming: [] };
@@ -137,9 +136,8 @@ function withUpcoming(schedule: ScheduleShape, calendar: Calendar | null): Shown
   // A node of another version may have taken what this one cannot read.
   const isRead = !('cron' in timing) || calendar.check(timing.cron, timing.zone) === null;
   if (!isRead) return { ...schedule, upcoming: [nextAt] };
-  const at: Instant = instant(Date.parse(nextAt));
-  const times = upcomingOccurrences(timing, at, UPCOMING, calendar);
-  return { ...schedule, upcoming: times.map((time) => new Date(time).toISOString()) };
+  const times = upcomingOccurrences(timing, instant(nextAt.getTime()), UPCOMING, calendar);
+  return { ...schedule, upcoming: times.map((time) => new Date(time)) };
 }
 
 /** The timing of a stored schedule; null if a newer version has put something else there. */
@@ -151,6 +149,5 @@ function timingIn(spec: Json): ScheduleSpec['timing'] | null {
 }
 
 function fieldsOf(value: Json): { readonly [name: string]: Json } {
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  return isObject ? (value as { readonly [name: string]: Json }) : {};
+  return isObject(value) ? value : {};
 }

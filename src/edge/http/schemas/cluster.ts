@@ -37,6 +37,7 @@ const NODE_EXAMPLE = {
   quarantinedUntil: null,
   registeredAt: '2026-11-15T01:00:00.000Z',
   seenAt: '2026-11-15T02:00:00.000Z',
+  figures: { residentBytes: 212e6, shuffleBytes: 1_480_000, diskFreeBytes: 51e9 },
 };
 
 const nodeFields: Readonly<Record<string, Schema>> = {
@@ -52,6 +53,16 @@ const nodeFields: Readonly<Record<string, Schema>> = {
   quarantinedUntil: orNull(moment),
   registeredAt: moment,
   seenAt: moment,
+  figures: described(
+    'Of its process and its disk, as of its last heartbeat, if the responding node leads.',
+    orNull(
+      record('Bytes.', {
+        residentBytes: whole,
+        shuffleBytes: described('Outputs of queries that it keeps for others.', whole),
+        diskFreeBytes: described('Of the disk that they lie on; 0 if not known.', whole),
+      }),
+    ),
+  ),
 };
 
 const SCHEDULE_EXAMPLE = {
@@ -100,6 +111,18 @@ const operatorFields: Readonly<Record<string, Schema>> = {
   isDeterministic: flag,
 };
 
+const QUEUE_EXAMPLE = {
+  executor: 'charge',
+  key: null,
+  paused: { since: '2026-11-15T02:00:00.000Z', reason: 'the bank is down' },
+};
+
+const queueFields: Readonly<Record<string, Schema>> = {
+  executor: described('Its tasks have this executor; null for the queue of a key.', orNull(text)),
+  key: described('Its tasks have a limit of this key; null for that of an executor.', orNull(text)),
+  paused: orNull(record('Since when, and why.', { since: moment, reason: orNull(text) })),
+};
+
 const FLOW_EXAMPLE = {
   name: 'order',
   version: '3f9a1c04b7de',
@@ -130,6 +153,8 @@ export type ClusterSchemaName =
   | 'Node'
   | 'NodeList'
   | 'LeaseList'
+  | 'QueueList'
+  | 'Queue'
   | 'OperatorList'
   | 'FlowList'
   | 'LeaderAddress'
@@ -185,6 +210,16 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
         asOf: ASKED_AT,
       },
     },
+  ),
+  QueueList: record(
+    'Executors and keys of limits that tasks in memory have, and all that are paused.',
+    { queues: listOf(record('A queue.', { ...queueFields, ready: whole, running: whole })) },
+    { example: { queues: [{ ...QUEUE_EXAMPLE, ready: 12, running: 3 }] } },
+  ),
+  Queue: record(
+    'A queue that was paused or resumed.',
+    { ...queueFields, changed: described('False if it was so already.', flag) },
+    { example: { ...QUEUE_EXAMPLE, changed: true } },
   ),
   OperatorList: record(
     'Custom operators and functions.',

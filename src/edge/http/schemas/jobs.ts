@@ -57,6 +57,10 @@ const taskFields: Readonly<Record<string, Schema>> = {
   dependsOn: listOf(text),
   parent: orNull(text),
   progress: { type: 'number', minimum: 0, maximum: 1 },
+  tree: described(
+    'Of a task with children, where a whole job is shown: how far everything below it has come, itself included.',
+    ref('TaskTree'),
+  ),
   result: anything,
   isResultOmitted: described(
     'Present only if the result was omitted because the job has too many result bytes.',
@@ -90,7 +94,9 @@ export type JobSchemaName =
   | 'JobSummary'
   | 'Job'
   | 'JobPage'
+  | 'JobCounts'
   | 'Task'
+  | 'TaskTree'
   | 'Attempt'
   | 'TaskDetail'
   | 'Lease'
@@ -162,8 +168,42 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     },
     { example: { jobs: [SUMMARY_EXAMPLE], cursor: null, asOf: ASKED_AT } },
   ),
+  JobCounts: record(
+    'How many jobs are in each state.',
+    {
+      counts: record(
+        'By state.',
+        Object.fromEntries(JOB_STATES.map((state): [string, Schema] => [state, whole])),
+      ),
+      isWhole: described(
+        'False if only the newest jobs were counted, because there are more.',
+        flag,
+      ),
+      asOf,
+    },
+    {
+      example: {
+        counts: { queued: 2, running: 7, succeeded: 48_196, failed: 17, cancelled: 0 },
+        isWhole: true,
+        asOf: ASKED_AT,
+      },
+    },
+  ),
+  TaskTree: record(
+    'A task with children, and everything below it.',
+    {
+      total: whole,
+      ended: whole,
+      progress: { type: 'number', minimum: 0, maximum: 1 },
+      state: described(
+        'The most telling one: failed, then running, then waiting, then ended.',
+        oneOf(TASK_STATES),
+      ),
+    },
+    { example: { total: 12, ended: 9, progress: 0.8, state: 'running' } },
+  ),
   Task: record('A task in its current run.', taskFields, {
-    optional: ['isResultOmitted'],
+    optional: ['isResultOmitted', 'tree'],
     example: TASK_EXAMPLE,
   }),
   Lease: record(
@@ -223,7 +263,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       asOf,
     },
     {
-      optional: ['isResultOmitted'],
+      optional: ['isResultOmitted', 'tree'],
       example: {
         ...TASK_EXAMPLE,
         input: { url: 'https://example.org/x' },

@@ -46,11 +46,28 @@ const STAGE_EXAMPLE = {
   workMs: 190,
   partitionBytes: [900],
   grouping: null,
+  filters: [],
+  filteredRows: null,
 };
 
 const COLUMN = record('A column of the result.', {
   name: text,
   type: described('As DuckDB writes it.', text),
+});
+
+const SKEWED = record('A partition that is much larger than the others.', {
+  partition: whole,
+  rows: whole,
+  bytes: whole,
+  times: described(
+    'How many times the median of all partitions it is, by rows or bytes; null if that is 0.',
+    orNull({ type: 'number' }),
+  ),
+  tasks: described('Tasks that read it: one if it was not split.', whole),
+  stage: described(
+    'The stage by whose tasks its rows are split; null if the operators need all of its rows together.',
+    orNull(whole),
+  ),
 });
 
 const stageFields: Readonly<Record<string, Schema>> = {
@@ -93,8 +110,25 @@ const stageFields: Readonly<Record<string, Schema>> = {
         bytes: described('Of all partitions, as measured.', whole),
         targetBytes: described('The setting `targetPartitionBytes`.', whole),
         slots: described('Tasks that could run at the same time.', whole),
+        skewed: described('Those that were too large for one task.', listOf(SKEWED)),
       }),
     ),
+  ),
+  filters: described(
+    'How its scans are filtered by the keys of other stages. Decided when these have ended; empty before.',
+    listOf(
+      record('A filter of a column.', {
+        name: described('The column: `lineitem.l_partkey`.', text),
+        from: described('The stage that has the keys.', whole),
+        rows: described('Of that stage.', whole),
+        by: oneOf(['none', 'empty', 'range', 'list', 'bitmap']),
+        keys: described('How many there are, if they are listed.', orNull(whole)),
+      }),
+    ),
+  ),
+  filteredRows: described(
+    'Rows that these filters have left out. EXPLAIN ANALYZE counts them; otherwise it is null.',
+    orNull(whole),
   ),
 };
 

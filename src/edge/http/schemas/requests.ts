@@ -1,4 +1,4 @@
-/** What callers send. The server's own checks decide; these say it to people and their tools. */
+/** Request bodies. The server validates them itself; these schemas document them. */
 import { KEEPS } from '../../../scheduler/core/index.ts';
 import { DOCUMENT_EXAMPLE, documentSchemas, type DocumentSchemaName } from './document.ts';
 import {
@@ -58,6 +58,8 @@ export type RequestSchemaName =
   | 'SignalRequest'
   | 'BulkRequest'
   | 'ForkRequest'
+  | 'PauseRequest'
+  | 'ResumeRequest'
   | 'ScheduleDocument'
   | 'NamedScheduleDocument';
 
@@ -110,6 +112,15 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     { from: text, input: anything },
     { optional: ['input'], example: { from: 'sum', input: { amounts: [1, 2] } } },
   ),
+  PauseRequest: optionalRecord('An executor or the key of a limit, and the reason.', {
+    executor: text,
+    key: text,
+    reason: text,
+  }),
+  ResumeRequest: optionalRecord('An executor or the key of a limit.', {
+    executor: text,
+    key: text,
+  }),
   ScheduleDocument: record('When to run which job.', scheduleFields, {
     optional: SCHEDULE_OPTIONAL,
     example: SCHEDULE_EXAMPLE,

@@ -1,18 +1,18 @@
 import { expect, test } from 'vitest';
 import type { JobId } from '../../../scheduler/core/index.ts';
-import type { Dated, JobShape, TaskShape } from '../../../scheduler/contract/index.ts';
+import type { Dated, ReadJob } from '../../../scheduler/contract/index.ts';
 import { CachedJobs } from './cached-jobs.ts';
 
 const id = (no: number): JobId => `j-${no}` as JobId;
 
-function job(no: number, seq: number, more: Partial<JobShape> = {}): Dated<JobShape> {
+function job(no: number, seq: number, more: Partial<ReadJob> = {}): Dated<ReadJob> {
   const parts = { result: null, tasks: [], history: [], ...more };
   const shape = { id: id(no), no, name: 'n', state: 'queued', ...parts };
-  return { asOf: { seq, at: `t${seq}` }, value: shape as unknown as JobShape };
+  return { asOf: { seq, at: new Date(seq) }, value: shape as unknown as ReadJob };
 }
 
-const withResult = (no: number, chars: number): Dated<JobShape> =>
-  job(no, 1, { tasks: [{ result: 'x'.repeat(chars) } as unknown as TaskShape] });
+const withResult = (no: number, chars: number): Dated<ReadJob> =>
+  job(no, 1, { tasks: [{ result: 'x'.repeat(chars) } as unknown as ReadJob['tasks'][number]] });
 
 const numbers = (jobs: CachedJobs, limit: number): readonly number[] =>
   jobs.page({ limit }).items.map(({ no }) => no);
@@ -22,9 +22,9 @@ test('an older answer that comes late does not replace a newer one', () => {
   jobs.put(job(1, 11, { state: 'succeeded' }));
   jobs.put(job(1, 10, { state: 'running' }));
   expect(jobs.get(id(1))?.read).toMatchObject({ asOf: { seq: 11 }, value: { state: 'succeeded' } });
-  jobs.remove(id(1), { seq: 10, at: 't10' });
+  jobs.remove(id(1), { seq: 10, at: new Date(10) });
   expect(jobs.get(id(1))).toBeDefined();
-  jobs.remove(id(1), { seq: 12, at: 't12' });
+  jobs.remove(id(1), { seq: 12, at: new Date(12) });
   expect(jobs.get(id(1))).toBeUndefined();
 });
 
@@ -63,7 +63,7 @@ test('in another log lower numbers are newer, and what was asked of the old one 
   });
 });
 
-test('an old job that is here by accident does not hide those between it and the complete ones', () => {
+test('a single cached old job does not count as a complete list', () => {
   const jobs = new CachedJobs(10);
   for (const no of [8, 9, 10]) jobs.put(job(no, 1));
   jobs.settle(8);
@@ -74,7 +74,7 @@ test('an old job that is here by accident does not hide those between it and the
   expect(jobs.get(id(2))).toBeDefined();
 });
 
-test('the oldest go when there are more characters than may be kept', () => {
+test('the oldest are evicted when the limit on characters is exceeded', () => {
   const jobs = new CachedJobs(100, 10_000);
   jobs.settle(0);
   for (const no of [1, 2, 3, 4, 5]) jobs.put(withResult(no, 1_500));
@@ -87,7 +87,7 @@ test('the oldest go when there are more characters than may be kept', () => {
   expect(numbers(jobs, 3)).toEqual([5, 4, 3]);
 });
 
-test('what went while everything was read does not count as complete afterwards', () => {
+test('jobs that were evicted during a full read do not count as complete afterwards', () => {
   const jobs = new CachedJobs(100, 10_000);
   jobs.startOver();
   const all = [6, 5, 4, 3, 2, 1];
@@ -98,7 +98,7 @@ test('what went while everything was read does not count as complete afterwards'
   expect(page.items.map(({ no }) => no)).toEqual([6, 5, 4]);
 });
 
-test('when there is no room, jobs of the log before go first', () => {
+test('when there is no room, jobs of the previous log are evicted first', () => {
   const jobs = new CachedJobs(4);
   for (const no of [101, 102, 103, 104]) jobs.put(job(no, 1));
   jobs.settle(0);
@@ -122,4 +122,15 @@ test('the result of the job itself counts, and is not in the lists', () => {
   expect(jobs.get(id(3))?.read.value.result).toBe(large);
   const [, listed] = jobs.page({ limit: 5 }).items;
   expect(Object.keys(listed ?? {})).toEqual(['id', 'no', 'name', 'state']);
+});
+
+test('counts what it has by state, and says whether that is all', () => {
+  const jobs = new CachedJobs(2);
+  jobs.put(job(1, 1, { state: 'failed' }));
+  jobs.put(job(2, 1, { state: 'succeeded' }));
+  jobs.settle(0);
+  const none = { queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
+  expect(jobs.counts()).toEqual({ counts: { ...none, succeeded: 1, failed: 1 }, isWhole: true });
+  for (const no of [3, 4]) jobs.put(job(no, 1));
+  expect(jobs.counts()).toEqual({ counts: { ...none, queued: 2 }, isWhole: false });
 });

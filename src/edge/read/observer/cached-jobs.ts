@@ -1,6 +1,7 @@
 import { JsonText, cursorOf, readCursor } from '../../../scheduler/contract/index.ts';
 import type {
   AsOf,
+  CountedJobs,
   Dated,
   ReadJob,
   JobSummary,
@@ -29,14 +30,14 @@ const CHARS_LEFT = 0.8;
 /** Of a task, a past run, or a job without them. */
 const ROW_CHARS = 500;
 
-/** The jobs that are kept, the youngest up to a limit; older ones have to be asked for. */
 /** `label` is `key:value`. */
-function hasLabel({ labels }: JobSummary, label: string): boolean {
+function hasLabel({ labels }: JobSummary<Date>, label: string): boolean {
   const at = label.indexOf(':');
   const key = label.slice(0, at);
   return Object.hasOwn(labels, key) && labels[key] === label.slice(at + 1);
 }
 
+/** The newest jobs, up to a limit; older ones have to be read from the source. */
 export class CachedJobs {
   readonly #max: number;
   readonly #charsMax: number;
@@ -99,7 +100,7 @@ export class CachedJobs {
   }
 
   /** It was not there at that time. */
-  remove(id: JobId, asOf: AsOf, era: number = this.#era): void {
+  remove(id: JobId, asOf: AsOf<Date>, era: number = this.#era): void {
     if (era === this.#era && !this.#knowsMore(id, asOf)) this.#forget(id);
   }
 
@@ -116,7 +117,7 @@ export class CachedJobs {
     labels = [],
     limit,
     cursor,
-  }: JobsQuery): Page<JobSummary> & { readonly isWhole: boolean } {
+  }: JobsQuery): Page<JobSummary<Date>> & { readonly isWhole: boolean } {
     const [before = Infinity] = cursor === undefined ? [] : readCursor('jobs', 1, cursor);
     const found = this.#youngestFirst()
       // Below that one may be here by accident, while its neighbours are not.
@@ -135,11 +136,18 @@ export class CachedJobs {
     };
   }
 
+  counts(): CountedJobs {
+    const counts = { queued: 0, running: 0, succeeded: 0, failed: 0, cancelled: 0 };
+    for (const { read } of this.#byId.values())
+      if (read.value.no >= this.#completeFrom) counts[read.value.state] += 1;
+    return { counts, isWhole: this.#completeFrom === 0 };
+  }
+
   #youngestFirst(): ReadJob[] {
     return [...this.#byId.values()].map(({ read }) => read.value).toSorted((a, b) => b.no - a.no);
   }
 
-  #knowsMore(id: JobId, { seq }: AsOf): boolean {
+  #knowsMore(id: JobId, { seq }: AsOf<Date>): boolean {
     const entry = this.#byId.get(id);
     return entry?.era === this.#era && entry.read.asOf.seq > seq;
   }
@@ -179,7 +187,7 @@ function charsOf({ result: own, tasks, history }: ReadJob): number {
   return chars;
 }
 
-function summaryOf(job: ReadJob): JobSummary {
+function summaryOf(job: ReadJob): JobSummary<Date> {
   const { result: _, isResultOmitted: _omitted, tasks: _tasks, history: _history, ...rest } = job;
   return rest;
 }

@@ -5,7 +5,7 @@ import { RecentEvents } from '../recent-events.ts';
 export class FollowedLog {
   readonly #max: number;
   #events: RecentEvents;
-  #asOf: AsOf | null = null;
+  #asOf: AsOf<Date> | null = null;
   #era = 0;
   readonly #waiting: Set<() => void> = new Set();
 
@@ -15,7 +15,7 @@ export class FollowedLog {
   }
 
   /** Up to where the log was followed. */
-  get asOf(): AsOf | null {
+  get asOf(): AsOf<Date> | null {
     return this.#asOf;
   }
 
@@ -28,7 +28,7 @@ export class FollowedLog {
    * Restarts after `asOf`: events before it may have been missed. Null: nothing is known any more, and
    * followers ask the source.
    */
-  reset(asOf: AsOf | null): void {
+  reset(asOf: AsOf<Date> | null): void {
     this.#era += 1;
     this.#events = new RecentEvents(this.#max, asOf?.seq ?? 0);
     this.#asOf = asOf;
@@ -56,7 +56,7 @@ export class FollowedLog {
   }
 
   /** What is known after `after`. */
-  page({ after, job }: EventsQuery, asOf: AsOf): EventPage {
+  page({ after, job }: EventsQuery, asOf: AsOf<Date>): EventPage {
     const events = this.#events.after(after) ?? [];
     return { events: events.filter((event) => job === undefined || event.job === job), asOf };
   }

@@ -3,12 +3,12 @@ import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
 import { deferred } from '../../../kit/index.ts';
 import type { Deferred } from '../../../kit/index.ts';
-import type { Dated, JobShape } from '../../../scheduler/contract/index.ts';
+import type { Dated, ReadJob } from '../../../scheduler/contract/index.ts';
 import { settled } from '../../../../test/rig/virtual-clock.ts';
 import { CachedJobs } from './cached-jobs.ts';
 import { Refresher } from './refresher.ts';
 
-type Answer = Dated<JobShape | null>;
+type Answer = Dated<ReadJob | null>;
 
 const ONE = 'one' as JobId;
 const TWO = 'two' as JobId;
@@ -27,20 +27,20 @@ beforeEach(() => {
     asked.push({ id, answer });
     return answer.promise;
   };
-  const none = { asOf: { seq: 0, at: 't0' }, value: { items: [], cursor: null } };
+  const none = { asOf: { seq: 0, at: new Date(0) }, value: { items: [], cursor: null } };
   refresher = new Refresher({ job, jobs: () => Promise.resolve(none) }, jobs);
 });
 
 function answerTo(at: number, seq: number): void {
   const { id, answer } = asked[at] ?? { id: ONE, answer: deferred<Answer>() };
   const value = { id, no: 1, name: `as of ${seq}`, result: null, tasks: [], history: [] };
-  answer.resolve({ asOf: { seq, at: `t${seq}` }, value: value as unknown as JobShape });
+  answer.resolve({ asOf: { seq, at: new Date(seq) }, value: value as unknown as ReadJob });
 }
 
-test('a slow answer from before a change is not taken for what the job is now', async () => {
+test('a slow answer from before a change does not count as current', async () => {
   const slow = refresher.read(ONE);
   refresher.changed(ONE, 11);
-  const caughtUp = refresher.catchUp({ seq: 11, at: 't11' });
+  const caughtUp = refresher.catchUp({ seq: 11, at: new Date(11) });
   answerTo(1, 11);
   await caughtUp;
   answerTo(0, 10);
@@ -59,7 +59,7 @@ test('a slow answer that comes while nothing better is here is kept, but as stal
 test('a failure is reported when all reads are done, and what is left is read the next time', async () => {
   refresher.changed(ONE, 1);
   refresher.changed(TWO, 2);
-  const asOf = { seq: 2, at: 't2' };
+  const asOf = { seq: 2, at: new Date(2) };
   const outcomes: string[] = [];
   const catchingUp = refresher.catchUp(asOf).catch(() => void outcomes.push('failed'));
   expect(asked.map(({ id }) => id)).toEqual([ONE, TWO]);

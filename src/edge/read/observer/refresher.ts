@@ -13,7 +13,7 @@ export class Refresher {
   readonly #source: JobSource;
   readonly #jobs: CachedJobs;
   #changed: Set<JobId> = new Set();
-  #cleanAsOf: AsOf | null = null;
+  #cleanAsOf: AsOf<Date> | null = null;
   /** Jobs from this number on are to be cached, once those that were listed are read; null when that is done. */
   #listedFrom: number | null = null;
 
@@ -23,7 +23,7 @@ export class Refresher {
   }
 
   /** Everything that is cached is at least so fresh. */
-  get cleanAsOf(): AsOf | null {
+  get cleanAsOf(): AsOf<Date> | null {
     return this.#cleanAsOf;
   }
 
@@ -35,7 +35,7 @@ export class Refresher {
 
   /** Reads what has changed up to `asOf`. What changes meanwhile is left for the next call, and so is the rest when a
    * read fails. */
-  async catchUp(asOf: AsOf): Promise<void> {
+  async catchUp(asOf: AsOf<Date>): Promise<void> {
     const { era } = this.#jobs;
     const changed = this.#changed;
     this.#changed = new Set();

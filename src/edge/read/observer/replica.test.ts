@@ -10,11 +10,11 @@ import type {
   EventPage,
   EventShape,
   EventsQuery,
-  JobShape,
   JobSummary,
   JobsQuery,
   NodeShape,
   Page,
+  ReadJob,
   Reader,
   ScheduleShape,
 } from '../../../scheduler/contract/index.ts';
@@ -33,14 +33,14 @@ class Source implements Reader {
   /** Jobs cannot be read before this; all else is answered at once. */
   slowJobs: Deferred<void> | null = null;
   oldestSeq = 1;
-  readonly events: EventShape[] = [];
-  readonly shapes: Map<JobId, JobShape> = new Map();
+  readonly events: EventShape<Date>[] = [];
+  readonly shapes: Map<JobId, ReadJob> = new Map();
   scheduled: readonly string[] = [];
   leads: LeaderAddress = { nodeId: 'a', url: 'http://a', grpc: 'a:1', epoch: 1 };
   #changed: Deferred<void> = deferred();
 
-  get #asOf(): AsOf {
-    return { seq: this.events.length, at: `t${this.events.length}` };
+  get #asOf(): AsOf<Date> {
+    return { seq: this.events.length, at: new Date(this.events.length) };
   }
 
   logs(): Promise<null> {
@@ -53,7 +53,7 @@ class Source implements Reader {
     return Promise.reject(away());
   }
 
-  setJob(id: string, state: JobShape['state'], kind: EventShape['kind'] = 'job.created'): void {
+  setJob(id: string, state: ReadJob['state'], kind: EventShape['kind'] = 'job.created'): void {
     const known = this.shapes.get(id as JobId);
     const no = known?.no ?? this.shapes.size + 1;
     const shape = { id, no, state, name: 'n', result: null, tasks: [], history: [] };
@@ -63,7 +63,7 @@ class Source implements Reader {
 
   happened(kind: EventShape['kind'], job: string | null = null): void {
     const seq = this.events.length + 1;
-    this.events.push({ seq, at: `t${seq}`, kind, job } as EventShape);
+    this.events.push({ seq, at: new Date(seq), kind, job } as EventShape<Date>);
     this.wake();
   }
 
@@ -76,11 +76,11 @@ class Source implements Reader {
     return (await this.#answer(this.leads)).value;
   }
 
-  async head(): Promise<AsOf> {
+  async head(): Promise<AsOf<Date>> {
     return (await this.#answer(null)).asOf;
   }
 
-  jobs({ limit, cursor, state }: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+  jobs({ limit, cursor, state }: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
     const [before = Infinity] = cursor === undefined ? [] : readCursor('jobs', 1, cursor);
     const all = [...this.shapes.values()].toSorted((a, b) => b.no - a.no);
     const items = all
@@ -90,7 +90,7 @@ class Source implements Reader {
     return this.#answer({ items, cursor: last ? cursorOf('jobs', [last.no]) : null });
   }
 
-  async job(id: JobId): Promise<Dated<JobShape | null>> {
+  async job(id: JobId): Promise<Dated<ReadJob | null>> {
     await this.slowJobs?.promise;
     if (this.broken.has(id)) return Promise.reject(away());
     return this.#answer(this.shapes.get(id) ?? null);
@@ -100,16 +100,20 @@ class Source implements Reader {
     return Promise.reject(new Error('nobody asks for it'));
   }
 
+  jobCounts(): Promise<never> {
+    throw new Error('a replica counts what it has');
+  }
+
   deadTasks(): Promise<Dated<Page<never>>> {
     return this.#answer({ items: [], cursor: null });
   }
 
-  nodes(): Promise<Dated<readonly NodeShape[]>> {
-    return this.#answer([{ id: 'w' as NodeId } as NodeShape]);
+  nodes(): Promise<Dated<readonly NodeShape<Date>[]>> {
+    return this.#answer([{ id: 'w' as NodeId } as NodeShape<Date>]);
   }
 
-  schedules(): Promise<Dated<readonly ScheduleShape[]>> {
-    return this.#answer(this.scheduled.map((id) => ({ id }) as ScheduleShape));
+  schedules(): Promise<Dated<readonly ScheduleShape<Date>[]>> {
+    return this.#answer(this.scheduled.map((id) => ({ id }) as ScheduleShape<Date>));
   }
 
   async *follow({ after }: EventsQuery, signal: AbortSignal): AsyncIterable<EventPage> {
@@ -156,20 +160,20 @@ async function start(): Promise<void> {
 const names = async (query: Partial<JobsQuery> = {}): Promise<string[]> =>
   (await replica.jobs({ limit: 3, ...query })).value.items.map(({ id }) => id);
 
-test('what was seen is answered while the source is away, with the time that it is from', async () => {
+test('cached data is answered while the source is unreachable, with its age', async () => {
   source.setJob('one', 'running');
   await start();
   source.isAway = true;
   source.setJob('one', 'succeeded');
   await settled();
   const job = await replica.job('one' as JobId);
-  expect(job).toMatchObject({ asOf: { seq: 1, at: 't1' }, value: { state: 'running' } });
+  expect(job).toMatchObject({ asOf: { seq: 1, at: new Date(1) }, value: { state: 'running' } });
   expect((await replica.nodes()).value).toMatchObject([{ id: 'w' }]);
   expect(await names({ limit: 1 })).toEqual(['one']);
   expect(await replica.leader()).toMatchObject({ nodeId: 'a' });
 });
 
-test('an answer that was fresher than the log is not dated back when it is given again', async () => {
+test('an answer that was fresher than the log keeps its age', async () => {
   await start();
   source.isAway = true;
   source.wake();
@@ -182,7 +186,7 @@ test('an answer that was fresher than the log is not dated back when it is given
   expect(await replica.job('one' as JobId)).toMatchObject({ asOf: { seq: 1 } });
 });
 
-test('when the source is back the missed events are caught up with', async () => {
+test('missed events are read when the source is reachable again', async () => {
   source.setJob('one', 'running');
   await start();
   source.isAway = true;
@@ -200,7 +204,7 @@ test('when the source is back the missed events are caught up with', async () =>
   expect(await replica.leader()).toMatchObject({ nodeId: 'b' });
 });
 
-test('a schedule that is made or changed is looked at again', async () => {
+test('a schedule that is created or changed is read again', async () => {
   await start();
   source.scheduled = ['nightly'];
   source.happened('schedule.changed');
@@ -208,7 +212,7 @@ test('a schedule that is made or changed is looked at again', async () => {
   expect((await replica.schedules()).value).toEqual([{ id: 'nightly' }]);
 });
 
-test('a replica that starts while the source is away waits for it', async () => {
+test('a replica that starts while the source is unreachable waits for it', async () => {
   source.isAway = true;
   await replica.start();
   await clock.advance(5_000);
@@ -219,7 +223,7 @@ test('a replica that starts while the source is away waits for it', async () => 
   expect(await names({ limit: 1 })).toEqual(['one']);
 });
 
-test('while its jobs are still to be read it is ready, knows who leads and follows the log', async () => {
+test('while jobs are still being read it is ready, knows the leader and follows the log', async () => {
   for (const id of ['a', 'b', 'c']) source.setJob(id, 'queued');
   source.slowJobs = deferred();
   await start();
@@ -239,7 +243,7 @@ test('while its jobs are still to be read it is ready, knows who leads and follo
   });
 });
 
-test('jobs that change all the time do not keep it from listing what it has read', async () => {
+test('jobs that change all the time do not prevent it from listing what it has read', async () => {
   source.setJob('a', 'queued');
   await start();
   await settled();
@@ -260,7 +264,7 @@ test('jobs that change all the time do not keep it from listing what it has read
   }
 });
 
-test('jobs beyond what is kept are asked for, and missed only while nobody can be asked', async () => {
+test('jobs that are not cached are read from the source, and fail only while it is unreachable', async () => {
   for (const id of ['a', 'b', 'c', 'd', 'e']) source.setJob(id, 'queued');
   await start();
   const first = await replica.jobs({ limit: 3 });
@@ -272,7 +276,7 @@ test('jobs beyond what is kept are asked for, and missed only while nobody can b
   expect(await names()).toEqual(['e', 'd', 'c']);
 });
 
-test('a log that was cut makes it start over, and until then it answers what it had', async () => {
+test('after a truncated log it starts over, and until then answers what it had', async () => {
   source.setJob('old', 'running');
   await start();
   source.isAway = true;
@@ -288,7 +292,7 @@ test('a log that was cut makes it start over, and until then it answers what it 
   expect((await replica.job('old' as JobId)).value).toBeNull();
 });
 
-test('those who follow see each event once, from the memory and from the source', async () => {
+test('followers see each event once, from memory and from the source', async () => {
   for (let at = 0; at < 3; at += 1) source.happened('progress');
   await start();
   const seen: number[] = [];
@@ -308,7 +312,7 @@ test('those who follow see each event once, from the memory and from the source'
   expect(seen).toEqual(Array.from({ length: 23 }, (_, at) => at + 1));
 });
 
-test('a quiet log gives a sign of life', async () => {
+test('a quiet log yields keep-alives', async () => {
   source.happened('progress');
   await start();
   const pages = replica.follow({ after: 1 }, stop.signal)[Symbol.asyncIterator]();
@@ -349,7 +353,7 @@ test.each(['unauthenticated', 'forbidden'] as const)(
   },
 );
 
-test('each problem is reported once, a truncated log is none, and what was seen stays', async () => {
+test('each problem is reported once, a truncated log is not one, and cached data stays', async () => {
   source.refuses = new MillraceError({ code: 'bad_setting', what: 'No.' });
   await replica.start();
   await clock.advance(10_000);
@@ -372,7 +376,7 @@ test('each problem is reported once, a truncated log is none, and what was seen 
   await replica.ready;
 });
 
-test('a fault that is not a problem of the cluster is reported as an internal error', async () => {
+test('an unexpected error is reported as an internal error', async () => {
   source.leader = () => Promise.reject(new TypeError('a bug'));
   await replica.start();
   await clock.advance(1_000);

@@ -4,6 +4,7 @@ import { backoffMs, deferred, sleepOrAbort, startStop } from '../../../kit/index
 import type { BackoffRange, Clock, Deferred, StartStop } from '../../../kit/index.ts';
 import type {
   AsOf,
+  CountedJobs,
   Dated,
   DeadTask,
   EventPage,
@@ -23,23 +24,20 @@ import { FollowedLog } from './followed-log.ts';
 import { Refresher } from './refresher.ts';
 
 export interface ReplicaOptions {
-  /** Lists of dead tasks are not to be had everywhere. */
-  readonly source: Omit<Reader, 'deadTasks'> & Partial<Pick<Reader, 'deadTasks'>>;
+  /** A source over gRPC has no list of dead tasks; jobs are counted here. */
+  readonly source: Omit<Reader, 'deadTasks' | 'jobCounts'> & Partial<Pick<Reader, 'deadTasks'>>;
   readonly clock: Clock;
   /** Jobs kept in memory, the youngest. */
   readonly jobsMax: number;
-  /** About how many characters of jobs are kept in memory, results first of all. */
-  readonly jobCharsMax?: number;
   readonly eventsMax: number;
   /** A fraction in [0, 1). */
   readonly random: () => number;
-  /** How often followers of the log get a keep-alive. */
-  readonly beatMs?: number;
   /** Called with the reason why it cannot follow, once for each code; it goes on trying. */
   readonly onTrouble?: (error: MillraceError) => void;
 }
 
 const BACKOFF: BackoffRange = { firstMs: 100, maxMs: 2_000 };
+/** How often followers of the log get a keep-alive. */
 const BEAT_MS = 5_000;
 /** To wait does not help against these. */
 const HOPELESS: ReadonlySet<ErrorCode> = new Set(['unauthenticated', 'forbidden']);
@@ -57,8 +55,8 @@ export class Replica implements Reader {
   readonly #log: FollowedLog;
   readonly #refresher: Refresher;
   readonly #life: StartStop;
-  #nodes: Dated<readonly NodeShape[]> | null = null;
-  #schedules: Dated<readonly ScheduleShape[]> | null = null;
+  #nodes: Dated<readonly NodeShape<Date>[]> | null = null;
+  #schedules: Dated<readonly ScheduleShape<Date>[]> | null = null;
   #leader: LeaderAddress | null = null;
   #running: Promise<unknown> = Promise.resolve();
   #stop: AbortController = new AbortController();
@@ -67,7 +65,7 @@ export class Replica implements Reader {
 
   constructor(options: ReplicaOptions) {
     this.#options = options;
-    this.#jobs = new CachedJobs(options.jobsMax, options.jobCharsMax);
+    this.#jobs = new CachedJobs(options.jobsMax);
     this.#log = new FollowedLog(options.eventsMax);
     this.#refresher = new Refresher(options.source, this.#jobs);
     this.#ready.promise.catch(() => {});
@@ -108,7 +106,7 @@ export class Replica implements Reader {
     return this.#leader;
   }
 
-  async head(): Promise<AsOf> {
+  async head(): Promise<AsOf<Date>> {
     return this.#log.asOf ?? this.#options.source.head();
   }
 
@@ -117,15 +115,15 @@ export class Replica implements Reader {
     return this.#options.source.logs(query);
   }
 
-  async nodes(): Promise<Dated<readonly NodeShape[]>> {
+  async nodes(): Promise<Dated<readonly NodeShape<Date>[]>> {
     return this.#nodes ?? this.#options.source.nodes();
   }
 
-  async schedules(): Promise<Dated<readonly ScheduleShape[]>> {
+  async schedules(): Promise<Dated<readonly ScheduleShape<Date>[]>> {
     return this.#schedules ?? this.#options.source.schedules();
   }
 
-  async jobs(query: JobsQuery): Promise<Dated<Page<JobSummary>>> {
+  async jobs(query: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
     const { isWhole, items, cursor } = this.#jobs.page(query);
     const asOf = this.#refresher.cleanAsOf;
     if (isWhole && asOf !== null) return { asOf, value: { items, cursor } };
@@ -136,6 +134,12 @@ export class Replica implements Reader {
       if (asOf === null || items.length === 0) throw error;
       return { asOf, value: { items, cursor } };
     }
+  }
+
+  /** Of those that are cached, however many the source has. */
+  async jobCounts(): Promise<Dated<CountedJobs>> {
+    const asOf = this.#refresher.cleanAsOf ?? (await this.head());
+    return { asOf, value: this.#jobs.counts() };
   }
 
   async job(id: JobId): Promise<Dated<ReadJob | null>> {
@@ -154,7 +158,9 @@ export class Replica implements Reader {
   }
 
   /** Rarely asked for: not kept here. */
-  async deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask>>> {
+  async deadTasks(
+    query: Pick<JobsQuery, 'limit' | 'cursor'>,
+  ): Promise<Dated<Page<DeadTask<Date>>>> {
     const { source } = this.#options;
     if (source.deadTasks !== undefined) return source.deadTasks(query);
     throw new MillraceError({
@@ -204,7 +210,7 @@ export class Replica implements Reader {
   async #somethingNew(signal: AbortSignal): Promise<boolean> {
     const { added, done } = this.#log.more();
     let isNew = true;
-    const cancel = this.#options.clock.after(this.#options.beatMs ?? BEAT_MS, () => {
+    const cancel = this.#options.clock.after(BEAT_MS, () => {
       isNew = false;
       done();
     });
@@ -217,7 +223,7 @@ export class Replica implements Reader {
 
   async #followForEver(signal: AbortSignal): Promise<void> {
     let failures = 0;
-    let place: AsOf | null = null;
+    let place: AsOf<Date> | null = null;
     while (!signal.aborted) {
       try {
         place ??= await this.#readAll();
@@ -274,7 +280,7 @@ export class Replica implements Reader {
   }
 
   /** Reads everything but the jobs, of which it only makes a list. Returns where the log has to be followed from. */
-  async #readAll(): Promise<AsOf> {
+  async #readAll(): Promise<AsOf<Date>> {
     const { source } = this.#options;
     // First the log's end, then the rest: what happens in between is read twice rather than missed.
     const asOf = await source.head();
@@ -305,7 +311,7 @@ export class Replica implements Reader {
   }
 }
 
-function queryFrom({ seq: after, history }: AsOf): EventsQuery {
+function queryFrom({ seq: after, history }: AsOf<Date>): EventsQuery {
   return { after, ...(history === undefined ? {} : { history }) };
 }
 

@@ -47,7 +47,7 @@ async function goOnAfter(rewind: () => void): Promise<void> {
 const listed = async (): Promise<string[]> =>
   (await replica.jobs({ limit: 9 })).value.items.map(({ id }) => id);
 
-test('jobs that are lost are not listed any more, nor answered', async () => {
+test('lost jobs are neither listed nor returned', async () => {
   await submit('kept');
   const rewind = store.snapshot();
   await submit('lost');
@@ -60,7 +60,7 @@ test('jobs that are lost are not listed any more, nor answered', async () => {
   expect((await replica.job(jobId('lost'))).value).toBeNull();
 });
 
-test('nothing of before is listed while everything is read anew', async () => {
+test('nothing from before is listed while everything is read again', async () => {
   await submit('kept');
   const rewind = store.snapshot();
   await submit('lost');
@@ -84,7 +84,7 @@ test('nothing of before is listed while everything is read anew', async () => {
   slow.resolve();
 });
 
-test('followers learn that the history is another one', async () => {
+test('followers get an error when the history is another one', async () => {
   const rewind = store.snapshot();
   await submit('lost');
   observe();
@@ -97,14 +97,14 @@ test('followers learn that the history is another one', async () => {
   })();
   const failure = following.catch((error: unknown) => error);
   await clock.advance(100);
-  const place = pages.at(-1)?.asOf ?? ({ seq: 0, at: '' } satisfies AsOf);
+  const place = pages.at(-1)?.asOf ?? { seq: 0, at: new Date(0) };
   expect(place.seq).toBeGreaterThan(1);
   await goOnAfter(rewind);
   await submit('more');
   await clock.advance(10_000);
   expect(await failure).toMatchObject({ code: 'expired' });
   // Coming back with the same place does not help either.
-  const { seq: after, history = '' } = place;
+  const { seq: after, history = '' }: AsOf<Date> = place;
   const again = replica.follow({ after, history }, new AbortController().signal);
   await expect(again[Symbol.asyncIterator]().next()).rejects.toMatchObject({ code: 'expired' });
 });

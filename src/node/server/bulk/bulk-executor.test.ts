@@ -84,6 +84,8 @@ test.each([
   [{ action: 'cancel', filter: {} }, '/filter'],
   [{ action: 'cancel', filter: { state: 'gone' } }, '/filter/state'],
   [{ action: 'cancel', filter: { name: 7 } }, '/filter/name'],
+  [{ action: 'cancel', filter: { name: 'a\0b' } }, '/filter/name'],
+  [{ action: 'cancel', filter: { name: 'a\ud800' } }, '/filter/name'],
   [{ action: 'cancel', filter: { labels: ['a'] } }, '/filter/labels/0'],
   [{ action: 'cancel', filter: { all: true } }, '/filter/all'],
 ])('%j is refused at %s', (request, path) => {

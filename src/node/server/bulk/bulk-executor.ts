@@ -61,6 +61,8 @@ function sum(a: BulkOutcome, b: BulkOutcome): BulkOutcome {
   };
 }
 
+type ListedJob = Pick<JobSummary, 'id' | 'run' | 'state'>;
+
 async function onPage(
   parts: BulkParts,
   { action, filter }: BulkRequest,
@@ -76,7 +78,7 @@ async function onPage(
   return { ...outcome, cursor: page.cursor };
 }
 
-async function onJob(parts: BulkParts, action: BulkAction, job: JobSummary): Promise<BulkOutcome> {
+async function onJob(parts: BulkParts, action: BulkAction, job: ListedJob): Promise<BulkOutcome> {
   const one = { ...NOTHING, found: 1 };
   try {
     return (await act(parts, action, job)) ? { ...one, changed: 1 } : { ...one, unchanged: 1 };
@@ -93,7 +95,7 @@ async function onJob(parts: BulkParts, action: BulkAction, job: JobSummary): Pro
 async function act(
   { jobs, reader }: BulkParts,
   action: BulkAction,
-  { id, run, state }: JobSummary,
+  { id, run, state }: ListedJob,
 ): Promise<boolean> {
   const hasFailed = state === 'failed' || state === 'cancelled';
   switch (action) {

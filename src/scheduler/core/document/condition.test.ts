@@ -109,17 +109,17 @@ describe('a condition', () => {
     expect(holds({ path: '/no', '!=': null }, {})).toBe(true);
   });
 
-  test('looks at the place that its path names', () => {
+  test('tests the value at its path', () => {
     expect(holds({ path: '/list/1/ok' }, { list: [0, { ok: true }] })).toBe(true);
   });
 
-  test('on a task without a result is as on a place that is not there', () => {
+  test('on a task without a result is like one on a missing value', () => {
     const input = { ok: true, input: null };
     expect(resolved({ when: { $from: 'warm', '!=': 1 } }, { a: 1 })).toEqual(input);
     expect(resolved({ when: { $from: 'warm', '=': 1 } }, { a: 1 })).toMatchObject({ ok: false });
   });
 
-  test('of several all must hold, and the first that does not is named', () => {
+  test('with several tests holds only if all do, and the first that fails is named', () => {
     const when = [
       { $from: 'a', path: '/n', '>': 1 },
       { $from: 'a', path: '/s', in: ['x', 'y'] },
@@ -132,7 +132,7 @@ describe('a condition', () => {
     });
   });
 
-  test('is looked at before the input is made', () => {
+  test('is evaluated before the input is resolved', () => {
     const b = { when: { $from: 'a', path: '/go' }, input: { $from: 'a', path: '/missing' } };
     expect(resolved(b, { a: {} })).toEqual({
       ok: false,
@@ -152,7 +152,7 @@ describe('a condition', () => {
     expect(inputReferences(stored(b))).toEqual(['warm', 'a']);
   });
 
-  test('compares with data that looks like anything', () => {
+  test('compares with any data, also data that looks like a reference', () => {
     const b = { when: { $from: 'a', '=': { $when: 1 } } };
     expect(resolved(b, { a: { $when: 1 } })).toEqual({ ok: true, input: null });
   });

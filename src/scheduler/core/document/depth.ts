@@ -14,11 +14,11 @@ interface Place {
 }
 
 /** Refuses a value with lists and objects more than `depthMax` levels inside each other. */
-export function checkDepth(value: unknown, depthMax: number, path = ''): void {
+export function checkDepth(value: unknown, depthMax: number): void {
   if (typeof value !== 'object' || value === null) return;
   const open: Place[] = [{ value, depth: 1, parent: null, key: '' }];
   for (let place = open.pop(); place !== undefined; place = open.pop()) {
-    if (place.depth > depthMax) tooDeep(place, depthMax, path);
+    if (place.depth > depthMax) tooDeep(place, depthMax);
     for (const [key, each] of Object.entries(place.value)) {
       if (typeof each !== 'object' || each === null) continue;
       open.push({ value: each as object, depth: place.depth + 1, parent: place, key });
@@ -26,13 +26,13 @@ export function checkDepth(value: unknown, depthMax: number, path = ''): void {
   }
 }
 
-function tooDeep(deepest: Place, depthMax: number, path: string): never {
+function tooDeep(deepest: Place, depthMax: number): never {
   const keys: (string | number)[] = [];
   for (let place = deepest; place.parent !== null; place = place.parent) keys.push(place.key);
   const shown = keys.toReversed().slice(0, SHOWN_KEYS);
   throw new MillraceError({
     code: 'bad_input',
-    path: shown.reduce<string>((at, key) => below(at, key), path),
+    path: shown.reduce<string>((at, key) => below(at, key), ''),
     what: `Is nested deeper than ${depthMax} levels.`,
     todo: 'Pass plain data.',
   });

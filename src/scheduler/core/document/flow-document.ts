@@ -8,6 +8,7 @@
  * given. The first task fails if the schema has changed one of those, so no key can differ from what the flow means.
  */
 import { type FlowDeclaration, flowExecutor } from '../node/flow.ts';
+import { isObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { schemaFault } from './json-schema.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
@@ -44,8 +45,12 @@ export function flowDocument(
       : schemaFault(flow.input, input, path);
   if (wrong !== null)
     refuse(wrong.path, `${wrong.what} The flow '${name}' does not accept this input.`);
-  const gaps = new Gaps(name, input, path);
   const tasks = Array.isArray(template['tasks']) ? (template['tasks'] as readonly Json[]) : [];
+  const [single] = tasks;
+  // A task that is published by itself takes the input as it is, and applies its own schema.
+  if (tasks.length === 1 && isObject(single) && isGap(single['input']))
+    return { ...template, name, tasks: [{ ...single, input: asLiteral(input) }] };
+  const gaps = new Gaps(name, input, path);
   const filled = tasks.map((task) => (isObject(task) ? gaps.fill(task) : task));
   const document = {
     ...template,
@@ -156,8 +161,4 @@ class Gaps {
 
 function isGap(value: Json | undefined): value is JsonObject {
   return isObject(value) && Object.hasOwn(value, INPUT_GAP);
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

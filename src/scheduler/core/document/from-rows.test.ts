@@ -59,7 +59,7 @@ function forked(
 }
 
 describe('a fork', () => {
-  test('leaves out what a task has added that runs again, however deep', () => {
+  test('leaves out children that were added by a task that runs again, at any depth', () => {
     const { ids, taken } = forked(mapped(), 'map');
     expect(ids).toEqual(['fetch', 'map', 'under', 'sum']);
     expect(taken).toEqual(['fetch']);
@@ -85,7 +85,7 @@ describe('a fork', () => {
     ]);
   });
 
-  test('numbers anew what comes after something that is left out', () => {
+  test('renumbers tasks after one that is left out', () => {
     const { fork, ids, taken } = forked(mapped(), 'e1');
     expect(ids).toEqual(['fetch', 'map', 'under', 'sum', 'e1', 'e2']);
     expect(taken).toEqual(['fetch', 'map', 'under', 'sum', 'e2']);
@@ -97,7 +97,7 @@ describe('a fork', () => {
     expect(ids).toEqual(['fetch', 'map', 'under', 'sum', 'e1', 'e2']);
   });
 
-  test('of a task that is not there is none', () => {
+  test('of an unknown task is refused', () => {
     const world = mapped();
     const { row, tasks } = world.rows.jobsById.get('job' as JobId)!;
     const specs = tasks.map(({ spec }) => spec);
@@ -124,7 +124,7 @@ describe('a fork', () => {
   });
 });
 
-test('a document comes back as it was, with conditions and output', () => {
+test('a document survives a round trip through rows, with conditions and output', () => {
   const world = new Harness();
   const retry = { maxAttempts: 7 };
   world.submit({

@@ -22,7 +22,7 @@ describe('a cycle', () => {
     );
   });
 
-  test('that is found is one: each place points to the next, the last to the first', () => {
+  test('that is reported is a real one: each node points to the next, the last to the first', () => {
     fc.assert(
       fc.property(graph(12), (edges) => {
         const cycle = findCycle(edges);
@@ -35,7 +35,7 @@ describe('a cycle', () => {
     );
   });
 
-  test('is found exactly when some place can reach itself', () => {
+  test('is found exactly when some node can reach itself', () => {
     fc.assert(
       fc.property(graph(10), (edges) => {
         const reachesItself = edges.some((_, start) => reachable(edges, start).has(start));
@@ -50,7 +50,7 @@ describe('a cycle', () => {
     expect(findCycle(ring)).toHaveLength(count);
   });
 
-  test('is found although a long tail leads into it', () => {
+  test('is found behind a long chain that leads into it', () => {
     const count = 100_000;
     const tail = Array.from({ length: count }, (_, at) => [Math.min(at + 1, count - 1)]);
     expect(findCycle(tail)).toEqual([count - 1]);

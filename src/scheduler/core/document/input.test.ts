@@ -49,6 +49,14 @@ describe('resolving an input', () => {
       ]),
     );
     expect(resolved({ ...template, path: '/0' }, results)).toEqual(input([]));
+    const some = { ...results, groups: [[], [{ item: 2, from: 1, to: 2 }, 0]] };
+    expect(resolved(template, some)).toEqual(
+      input([
+        { no: 2, part: 'b2', kept: '$item' },
+        { at: 'here', no: 0, part: 10 },
+        { no: 0, part: 'b0', kept: '$item' },
+      ]),
+    );
     expect(inputReferences(JSON.stringify(template))).toEqual(['groups', 'a', 'b']);
   });
 
@@ -65,7 +73,7 @@ describe('resolving an input', () => {
     });
   });
 
-  test('takes $item for data elsewhere, and has no `each` for documents of users', () => {
+  test('treats $item as data elsewhere, and refuses `each` in user documents', () => {
     expect(resolved({ $item: true, x: { $from: 'a' } }, { a: 1 })).toEqual(
       input({ $item: true, x: 1 }),
     );
@@ -87,7 +95,7 @@ describe('resolving an input', () => {
     );
   });
 
-  test('puts a whole result, and parts of results, in place of references', () => {
+  test('replaces references by whole results and parts of results', () => {
     const template = {
       all: { $from: 'fetch' },
       rows: [
@@ -153,7 +161,7 @@ describe('resolving an input', () => {
     expect(({} as Record<string, unknown>)['polluted']).toBeUndefined();
   });
 
-  test('takes text that only mentions $from for text', () => {
+  test('treats text that only mentions $from as text', () => {
     expect(resolved({ note: 'use "$from" here' }, {})).toEqual(input({ note: 'use "$from" here' }));
   });
 });
@@ -201,13 +209,13 @@ describe('the references of an input', () => {
 describe('a literal', () => {
   const data = { rows: [{ $from: 'x' }, { $literal: 1 }], path: '/a' };
 
-  test('stands for what it holds, whatever that looks like', () => {
+  test('represents its value, whatever that looks like', () => {
     const template = JSON.stringify({ a: { $literal: data }, b: { $from: 'x' } });
     expect(inputReferences(template)).toEqual(['x']);
     expect(resolveInput(template, () => 5, ended)).toEqual({ ok: true, input: { a: data, b: 5 } });
   });
 
-  test('is made only of data that could be taken for something else', () => {
+  test('is generated only for data that could be taken for a reference', () => {
     expect(asLiteral({ a: [1] })).toEqual({ a: [1] });
     const wrapped = asLiteral(data);
     expect(resolveInput(JSON.stringify(wrapped), () => 5, ended)).toEqual({
@@ -216,7 +224,7 @@ describe('a literal', () => {
     });
   });
 
-  test('is taken by the parser, alone and without a look inside', () => {
+  test('is accepted by the parser without inspecting its content', () => {
     const job = (input: unknown): unknown => ({ tasks: [{ id: 'a', executor: 'echo', input }] });
     const parse = (input: unknown): unknown =>
       parseJobDocument(job(input), checkedSettings()).tasks[0]?.input;

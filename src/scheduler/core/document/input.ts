@@ -2,6 +2,7 @@
  * resolves it again, and results are only read. */
 import type { TaskId } from '../ids.ts';
 import type { TaskEnd } from '../job/ending.ts';
+import { isObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { conditionTask, failingCondition, storedInput } from './condition.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
@@ -79,7 +80,7 @@ export function resolveInput(
 /** Whether only the last field is missing: what lies above it is there and is an object. */
 function lacksField(result: Json, tokens: readonly string[]): boolean {
   const above = tokens.length === 0 ? undefined : pointedAt(result, tokens.slice(0, -1));
-  return typeof above === 'object' && above !== null && !Array.isArray(above);
+  return isObject(above);
 }
 
 /** A template in which every reference is there or null: it cannot fail any more. */
@@ -142,18 +143,32 @@ function substituted(value: Json, replace: Replace, item?: Json): Json | undefin
 
 /**
  * Beside `$from`, where a list is referred to: templates that are filled with each element in turn. The fillings are one
- * list. `{ "$item": true }` is the element, and so is `*` in a path. The grammar of documents does not have it: it is
- * for templates that are made here.
+ * list. `{ "$item": true }` is the element, and so is `*` in a path. An element `{ item, from, to }` is filled into the
+ * templates from `from` up to but not including `to` only. The grammar of documents does not have it: it is for templates
+ * that are made here.
  */
 const EACH = 'each';
 
 function filled(templates: readonly Json[], found: Json | undefined, replace: Replace): Json {
   // Somebody only looks for references, or what is missing was noted.
   const items = Array.isArray(found) ? (found as readonly Json[]) : null;
-  const list = (items ?? [0]).flatMap((item) =>
-    templates.map((template) => substituted(template, replace, item) ?? null),
-  );
+  const list = (items ?? [0]).flatMap((each) => {
+    const { item, from, to } = sliceOf(each) ?? { item: each, from: 0, to: templates.length };
+    return templates
+      .slice(from, to)
+      .map((template) => substituted(template, replace, item) ?? null);
+  });
   return items === null ? [] : list;
+}
+
+interface Slice {
+  readonly item: Json;
+  readonly from: number;
+  readonly to: number;
+}
+
+function sliceOf(each: Json): Slice | null {
+  return isObject(each) && 'item' in each ? (each as unknown as Slice) : null;
 }
 
 function referenceOf(object: JsonObject, isList: boolean, item: Json | undefined): Reference {

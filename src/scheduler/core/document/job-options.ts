@@ -69,7 +69,10 @@ function readDebounce(job: Fields): Debounce | null {
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
   const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf } = options;
-  const text = canonicalJson({
+  // Most jobs, each time that their row is written.
+  const isUsual = keep === 'all' && webhooks.length === 0 && fairnessKey === null;
+  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf) === null) return null;
+  return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
       ? {}
@@ -81,7 +84,6 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
     ...(firstAt === null ? {} : { firstAt }),
     ...(batchOf === null ? {} : { batchOf }),
   });
-  return text === '{}' ? null : text;
 }
 
 /** The inverse of `encodeJobOptions`. */

@@ -4,6 +4,7 @@
  * evaluates what is cheap and certain, and lets everything else pass: unknown keywords, `format`, and `pattern`, with
  * which one worker could make the leader hang.
  */
+import { isObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { below } from './refuse.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
@@ -177,8 +178,4 @@ function sizeFault(schema: JsonObject, value: Json, path: string): SchemaFault |
   if (typeof max === 'number' && size > (typeof value === 'string' ? max * 2 : max))
     return { path, what: `Must have at most ${max} ${unit}, and has ${size}.` };
   return null;
-}
-
-function isObject(value: Json | undefined): value is JsonObject {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

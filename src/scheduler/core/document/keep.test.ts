@@ -23,7 +23,7 @@ test.each([['some'], [null], [true], [['none']], [{ keep: 'none' }]])(
   },
 );
 
-test('it is stored, and costs nothing where it is the usual', () => {
+test('it is stored only if it is not the default', () => {
   expect(stored('all')).toBeNull();
   for (const keep of KEEPS) expect(decodeJobOptions(stored(keep, 'k')).keep).toBe(keep);
 });
@@ -32,7 +32,7 @@ describe('what does not remain', () => {
   const gone = (options: string | null) =>
     JOB_STATES.filter((state) => isUnkept({ state, options }));
 
-  test('is a matter of how the job ended', () => {
+  test('depends on how the job ended', () => {
     expect(gone(stored('all', 'k'))).toEqual([]);
     expect(gone(stored('failed'))).toEqual(['succeeded']);
     expect(gone(stored('none'))).toEqual(['succeeded', 'failed', 'cancelled']);

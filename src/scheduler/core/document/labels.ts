@@ -2,6 +2,7 @@
  * Labels: short text by key that a submitter puts on a job, to find it by. A store keeps and indexes each as
  * `key:value`; a key has no colon, so that the two can be separated again.
  */
+import { isObject } from '../json.ts';
 import { below, refuse } from './refuse.ts';
 import { described, printable, wellFormed } from './text.ts';
 
@@ -19,7 +20,7 @@ export type Labels = Readonly<Record<string, string>>;
 /** As `key:value`, sorted: two documents that mean the same read the same. */
 export function readLabels(value: unknown, path: string): readonly string[] {
   if (value === undefined) return [];
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     refuse(path, `Labels must be an object of text by key, not ${described(value)}.`);
   }
   const entries = Object.entries(value).filter(([, each]) => each !== undefined);

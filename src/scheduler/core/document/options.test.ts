@@ -92,14 +92,14 @@ describe('task options', () => {
     );
   });
 
-  test('keep the words that rows of earlier versions have for the kind of output', () => {
+  test('accept the names of output kinds in rows of earlier versions', () => {
     const stored = (output: TaskOptions['output']): string | null =>
       encodeOptions({ ...standard, ...(output === undefined ? {} : { output }) }, settings);
     expect(stored('deterministic')).toBe('{"output":"stable"}');
     expect(stored('non-deterministic')).toBe('{"output":"unstable"}');
   });
 
-  test('have one text, whatever order they were written in', () => {
+  test('are stored as one text, whatever order they were written in', () => {
     const text =
       '{"retry":{"maxAttempts":5,"backoffMs":9},"placement":{"forbiddenNodes":["b","a"]}}';
     const turned =

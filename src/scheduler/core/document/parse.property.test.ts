@@ -220,7 +220,7 @@ test('arbitrary JSON is refused with an error that names a place', () => {
   fc.assert(fc.property(fc.jsonValue(), expectSoundOrRefused));
 });
 
-test('arbitrary values of the language are refused, never stumbled over', () => {
+test('arbitrary JavaScript values are refused without an internal error', () => {
   fc.assert(
     fc.property(
       fc.anything({
@@ -243,7 +243,7 @@ test('arbitrary values of the language are refused, never stumbled over', () => 
   );
 });
 
-test('a right document is accepted', () => {
+test('a valid document is accepted', () => {
   fc.assert(
     fc.property(soundJob, (value) => {
       expectSound(parseJobDocument(value, settings));
@@ -251,11 +251,11 @@ test('a right document is accepted', () => {
   );
 });
 
-test('a document of right fields is accepted sound, or refused for its graph', () => {
+test('a document of valid fields is accepted with a valid graph, or refused for its graph', () => {
   fc.assert(fc.property(job, expectSoundOrRefused), { numRuns: 500 });
 });
 
-test('a document with some places changed is accepted sound, or refused with the place', () => {
+test('a mutated document is accepted with a valid graph, or refused with the path', () => {
   fc.assert(
     fc.property(
       soundJob,

@@ -40,7 +40,7 @@ const example = {
 };
 
 describe('a job document', () => {
-  test('from the manual is read field by field', () => {
+  test('from the guide is read field by field', () => {
     const job = parse(example);
     expect(job).toMatchObject({
       name: 'nightly',
@@ -199,7 +199,7 @@ describe('a job document', () => {
     expect(parse({ tasks: [sink, ...leaves] }).tasks[0]?.dependsOn).toHaveLength(count);
   });
 
-  test('names the path from where the caller says it stands', () => {
+  test('prefixes paths with the given one', () => {
     const refusal = refusalOf(() => parseJobDocument({ tasks: [{}] }, settings, '/3'));
     expect(refusal.path).toBe('/3/tasks/0/id');
     expect(refusal.message).toContain('/3/tasks/0/id: ');
@@ -305,7 +305,7 @@ describe('tasks for a running job', () => {
       { id: 'new', executor: 'x' },
     ];
 
-    test('are taken if they may be', () => {
+    test('are accepted if they are the same', () => {
       expect(parseTaskDocuments(tasks, settings, again)).toMatchObject(tasks);
       const refusal = refusalOf(() =>
         parseTaskDocuments([{ id: 'root', executor: 'x' }], settings, again),

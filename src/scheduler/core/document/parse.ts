@@ -100,8 +100,8 @@ export function parseTaskDocuments(
   settings: Settings,
   known: KnownTasks,
   priority: Priority = DEFAULT_PRIORITY,
-  path = '',
 ): readonly TaskDocument[] {
+  const path = '';
   if (!Array.isArray(value)) refuse(path, `Tasks must be a list, not ${described(value)}.`);
   weigh(value, path, 'The list of tasks', 2, settings.documentBytesMax);
   return readTasks(value as readonly unknown[], path, settings, known, priority);

@@ -1,4 +1,5 @@
 /** Where a task may run: the `placement` of a task document. */
+import { isObject } from '../json.ts';
 import type { NodeId } from '../ids.ts';
 import { readCapabilityTest } from '../node/capability-reader.ts';
 import { NO_TESTS } from '../node/capability.ts';
@@ -53,10 +54,10 @@ function readTests(placement: Fields): Readonly<Record<string, CapabilityTest>> 
   const value = placement.raw('capabilities');
   if (value === undefined) return NO_TESTS;
   const path = placement.at('capabilities');
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     refuse(path, `'capabilities' must be an object, not ${described(value)}.`);
   }
-  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  const entries = Object.entries(value);
   if (entries.length === 0) return NO_TESTS;
   if (entries.length > NAMES_MAX) {
     refuse(path, `Has ${entries.length} entries; the limit is ${NAMES_MAX}.`);

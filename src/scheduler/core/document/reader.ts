@@ -3,6 +3,7 @@
  * so every refusal names the field; the path is only built when something is wrong, because a
  * document may have a hundred thousand tasks and all of them are usually right.
  */
+import { isObject } from '../json.ts';
 import { MillraceError } from '../errors.ts';
 import { ID_LENGTH_MAX, isId } from '../ids.ts';
 import type { Field, Grammar, Limits } from './grammar.ts';
@@ -30,10 +31,10 @@ export class Fields {
   /** `what` names the thing in messages ("A task"); fields outside the grammar are refused. */
   static of(value: unknown, path: string, what: string, grammar: Known): Fields {
     const known = grammar.names;
-    if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+    if (!isObject(value)) {
       refuse(path, `${what} must be an object, not ${described(value)}.`);
     }
-    const object = value as Readonly<Record<string, unknown>>;
+    const object = value;
     for (const key of Object.keys(object)) {
       if (known.has(key) || object[key] === undefined) continue;
       refuse(

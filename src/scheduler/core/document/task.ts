@@ -1,4 +1,6 @@
 /** One task of a document: everything but what concerns the other tasks as a whole. */
+import { isObject } from '../json.ts';
+import { DECISION_EXECUTORS } from '../fragment.ts';
 import type { TaskId, TaskNo } from '../ids.ts';
 import { isMet } from '../job/ending.ts';
 import type { Settings } from '../settings.ts';
@@ -48,7 +50,10 @@ export function readPriority(fields: Fields): Priority | null {
 }
 
 /** What they run was planned here, and only then is it known to read nothing but what it may. */
-const OF_QUERIES: ReadonlySet<string> = new Set(['sql.fragment', 'sql.plan', 'sql.groups']);
+const OF_QUERIES: ReadonlySet<string> = new Set([
+  ...['sql.fragment', 'sql.plan'],
+  ...DECISION_EXECUTORS,
+]);
 
 export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundings): TaskDocument {
   const executor =
@@ -188,7 +193,7 @@ interface Wanted {
 }
 
 function readDependency(value: unknown, path: string): Wanted {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     refuse(path, `A dependency is a task id or { id, required }, not ${described(value)}.`);
   }
   const fields = Fields.of(value, path, 'A dependency', DEPENDENCY);

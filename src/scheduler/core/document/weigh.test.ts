@@ -31,7 +31,7 @@ describe('weighing', () => {
     expect(refusalOf(() => weighed('abcde', 6)).code).toBe('too_large');
   });
 
-  test('goes as deep as is allowed and no deeper', () => {
+  test('accepts the maximum depth and no more', () => {
     expect(weighed(nested(DEPTH_MAX))).toBeGreaterThan(DEPTH_MAX);
     expect(refusalOf(() => weighed(nested(DEPTH_MAX + 1))).what).toContain('deeper than 200');
     expect(refusalOf(() => weighed(nested(100_000))).what).toContain('deeper than 200');

@@ -32,6 +32,8 @@ export class Job {
   /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
    * memory. */
   share: Share | null = null;
+  /** Of the batches that it may begin or join: see `batchId`. Set when it comes into memory. */
+  batchId: string | null = null;
   readonly createdAt: Instant;
   state: JobState;
   run: number;

@@ -12,7 +12,7 @@ export class JobOutputs {
   readonly #job: Job;
   /** Null for one that is gone. */
   readonly #keepers: Map<Slot, Node | null> = new Map();
-  /** Those that know of the job, also if all that they kept of it is being made again. */
+  /** Those that know of the job, also if all that they kept of it is being recomputed. */
   readonly #nodes: Set<Node> = new Set();
   readonly #stages: Map<number, StageTimes> = new Map();
   /** How many of its tasks were started a second time. */

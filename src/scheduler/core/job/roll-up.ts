@@ -1,17 +1,17 @@
 /** A tree of tasks seen from above: each parent shows how far everything below it has come. */
-import type { TaskNo } from '../ids.ts';
+import type { TaskId } from '../ids.ts';
 import type { TaskState } from '../task/chart.ts';
 import { isTerminal } from '../task/chart.ts';
 
-export interface TreeTask {
-  readonly taskNo: TaskNo;
-  readonly parentNo: TaskNo | null;
+interface TreeTask {
+  readonly id: TaskId;
+  readonly parent: TaskId | null;
   readonly state: TaskState;
   readonly progress: number;
 }
 
-export interface RollUp {
-  /** Tasks in the subtree, the task itself included. */
+export interface TaskTree {
+  /** Tasks in the subtree, the parent itself included. */
   readonly total: number;
   readonly ended: number;
   /** Mean progress of the subtree: ended tasks count as 1. */
@@ -32,43 +32,50 @@ const WORST_FIRST: readonly TaskState[] = [
 ];
 
 interface Sum {
+  readonly parent: Sum | null;
+  children: number;
   total: number;
   ended: number;
   progress: number;
   worst: number;
 }
 
-/** By task number. Leaves first, without recursion: trees may be very deep. */
-export function rollUp(tasks: readonly TreeTask[]): readonly RollUp[] {
-  const children = new Uint32Array(tasks.length);
-  for (const { parentNo } of tasks) {
-    if (parentNo !== null) children[parentNo] = (children[parentNo] as number) + 1;
+/** Of the tasks that have others below them. Leaves first, without recursion: trees may be very deep. */
+export function taskTrees(tasks: readonly TreeTask[]): ReadonlyMap<TaskId, TaskTree> {
+  if (tasks.every(({ parent }) => parent === null)) return new Map();
+  const sums = linked(tasks);
+  const parents = new Set([...sums].filter(([, { children }]) => children > 0).map(([id]) => id));
+  const done = [...sums.values()].filter(({ children }) => children === 0);
+  for (let sum = done.pop(); sum !== undefined; sum = done.pop()) {
+    const { parent } = sum;
+    if (parent === null) continue;
+    parent.total += sum.total;
+    parent.ended += sum.ended;
+    parent.progress += sum.progress;
+    parent.worst = Math.min(parent.worst, sum.worst);
+    parent.children -= 1;
+    if (parent.children === 0) done.push(parent);
   }
-  const sums: Sum[] = tasks.map(({ state, progress }) => ({
-    total: 1,
-    ended: isTerminal(state) ? 1 : 0,
-    progress: isTerminal(state) ? 1 : progress,
-    worst: WORST_FIRST.indexOf(state),
-  }));
-  const leaves = tasks.filter(({ taskNo }) => children[taskNo] === 0);
-  for (let task = leaves.pop(); task !== undefined; task = leaves.pop()) {
-    const { parentNo } = task;
-    if (parentNo === null) continue;
-    merge(sums[parentNo] as Sum, sums[task.taskNo] as Sum);
-    children[parentNo] = (children[parentNo] as number) - 1;
-    if (children[parentNo] === 0) leaves.push(tasks[parentNo] as TreeTask);
-  }
-  return sums.map(({ total, ended, progress, worst }) => ({
-    total,
-    ended,
-    progress: progress / total,
-    state: WORST_FIRST[worst] as TaskState,
-  }));
+  return new Map([...parents].map((id) => [id, treeOf(sums.get(id) as Sum)]));
 }
 
-function merge(into: Sum, from: Sum): void {
-  into.total += from.total;
-  into.ended += from.ended;
-  into.progress += from.progress;
-  into.worst = Math.min(into.worst, from.worst);
+/** Each task with its parent, which may come later in the list; one that is not in it counts as none. */
+function linked(tasks: readonly TreeTask[]): ReadonlyMap<TaskId, Sum> {
+  const sums = new Map<TaskId, { parent: Sum | null } & Sum>();
+  for (const { id, state, progress } of tasks) {
+    const isOver = isTerminal(state);
+    const own = { total: 1, ended: isOver ? 1 : 0, progress: isOver ? 1 : progress };
+    sums.set(id, { parent: null, children: 0, ...own, worst: WORST_FIRST.indexOf(state) });
+  }
+  for (const { id, parent: above } of tasks) {
+    const [sum, parent] = [sums.get(id), above === null ? undefined : sums.get(above)];
+    if (sum === undefined || parent === undefined) continue;
+    sum.parent = parent;
+    parent.children += 1;
+  }
+  return sums;
+}
+
+function treeOf({ total, ended, progress, worst }: Sum): TaskTree {
+  return { total, ended, progress: progress / total, state: WORST_FIRST[worst] as TaskState };
 }

@@ -3,6 +3,7 @@
  * A signal that breaks it is refused when it is sent. One that keeps it may still not fit the schema.
  */
 import { below as pointerTo } from '../document/refuse.ts';
+import { isObject } from '../json.ts';
 import type { Json } from '../json.ts';
 
 export const JSON_TYPES = ['null', 'boolean', 'number', 'string', 'array', 'object'] as const;
@@ -73,10 +74,6 @@ function typeOf(value: Json): JsonType {
   if (value === null) return 'null';
   if (Array.isArray(value)) return 'array';
   return typeof value as JsonType;
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 function isTexts(value: unknown): value is readonly string[] {

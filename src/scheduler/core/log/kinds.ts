@@ -41,6 +41,8 @@ export const LOG_KINDS = [
   'job.signal_unfit',
   'duplicated',
   'discarded',
+  'queue.paused',
+  'queue.resumed',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

@@ -1,4 +1,5 @@
 /** Reads capabilities: what a node says of itself, and what a task asks for. */
+import { isObject } from '../json.ts';
 import {
   OPERATORS,
   type Capabilities,
@@ -17,11 +18,11 @@ const CAPABILITIES_BYTES_MAX = 64 * 1024;
 
 /** What a node advertises. `path` is its position in the caller's input. */
 export function parseCapabilities(value: unknown, path = ''): Capabilities {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     refuse(path, `Capabilities must be an object, not ${described(value)}.`);
   }
   weigh(value, path, 'The capability map', 1, CAPABILITIES_BYTES_MAX);
-  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  const entries = Object.entries(value);
   if (entries.length > NAMES_MAX) {
     refuseSize(
       path,
@@ -39,10 +40,10 @@ export function parseCapabilities(value: unknown, path = ''): Capabilities {
 
 /** What a task asks of one capability: a value, or an object of operators that must all hold. */
 export function readCapabilityTest(value: unknown, path: Path): CapabilityTest {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) {
+  if (!isObject(value)) {
     return readOperand(value, path);
   }
-  const entries = Object.entries(value as Readonly<Record<string, unknown>>);
+  const entries = Object.entries(value);
   if (entries.length === 0) {
     refuse(path(), 'An empty object has no operator.', `The operators are ${OPERATORS.join(' ')}.`);
   }

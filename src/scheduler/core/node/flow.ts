@@ -8,6 +8,7 @@ import { didYouMean } from '../document/spelling.ts';
 import { described } from '../document/text.ts';
 import { weigh } from '../document/weigh.ts';
 import { isId } from '../ids.ts';
+import { isObject } from '../json.ts';
 import type { JsonObject } from '../json.ts';
 
 export const FLOW_PREFIX = 'flow:';
@@ -74,8 +75,4 @@ function readFlow(value: unknown, path: string): FlowDeclaration {
     return refuse(below(path, 'input'), 'Must be a JSON Schema object, or null.');
   if (!isObject(template)) return refuse(below(path, 'template'), 'Must be an object.');
   return { name, version, input: input as JsonObject | null, template: template as JsonObject };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

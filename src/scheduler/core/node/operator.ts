@@ -2,6 +2,7 @@
  * Custom operators and functions for SQL queries, as workers declare them. A node advertises each of them among its
  * executors under a name of its own kind, `operator:NAME`, so that a task called NAME is never taken for it.
  */
+import { isObject } from '../json.ts';
 import { NAMES_MAX } from '../document/reader.ts';
 import { below, refuse, refuseSize } from '../document/refuse.ts';
 import { didYouMean } from '../document/spelling.ts';
@@ -149,7 +150,7 @@ function listAt(value: unknown, path: string, max: number): readonly unknown[] {
 }
 
 function objectAt(value: unknown, path: string): Fields {
-  if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value as Fields;
+  if (isObject(value)) return value;
   return refuse(path, `Must be an object, not ${described(value)}.`);
 }
 

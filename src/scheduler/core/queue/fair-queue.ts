@@ -88,7 +88,10 @@ export class FairQueue {
     if (this.#vacant > VACANT_MAX && this.#vacant * 2 > this.#queues.size) this.#sweep();
   }
 
-  /** The queue whose job's turn it is, or null. Those of jobs at their limit are parked there. */
+  /**
+   * The queue whose job's turn it is, or null. Those of jobs at their limit are parked there, and `onParked` may add
+   * others to this very queue: so each round looks at the heap anew.
+   */
   next(onParked: (queue: JobQueue) => void): JobQueue | null {
     for (;;) {
       const turn = this.#heap.peek();
@@ -99,20 +102,17 @@ export class FairQueue {
         this.#heap.pop();
         this.#pushShare(turn);
       } else {
-        const queue = this.#nextIn(turn, onParked);
-        if (queue !== null) return queue;
-        this.#heap.pop();
-        turn.isIn = false;
-        this.#shares.delete(turn.share);
+        const queue = turn.heap.peek();
+        if (queue === undefined) this.#dropFirstShare(turn);
+        else if (this.#isNext(queue, turn.heap, onParked)) return queue;
       }
     }
   }
 
-  #nextIn({ heap }: ShareTurn, onParked: (queue: JobQueue) => void): JobQueue | null {
-    for (let queue = heap.peek(); queue !== undefined; queue = heap.peek()) {
-      if (this.#isNext(queue, heap, onParked)) return queue;
-    }
-    return null;
+  #dropFirstShare(turn: ShareTurn): void {
+    this.#heap.pop();
+    turn.isIn = false;
+    this.#shares.delete(turn.share);
   }
 
   /** Whether the first queue of the heap is the one to take from; if not, it has left its place there. */

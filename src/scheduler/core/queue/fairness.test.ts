@@ -115,3 +115,18 @@ test('a job that could not be served for long has no claim either', () => {
   const jobs = serve(able, 60).filter((job) => job !== 'busy');
   expect(countOf(jobs, 'late')).toBeGreaterThan(10);
 });
+
+test('a job with a fairness key that reaches its own limit lets others have its place at a shared limit', () => {
+  const world = new Harness();
+  const node = world.node('w1');
+  const key = { concurrency: { key: 'shared', limit: 1 } };
+  world.submit({ name: 'first', tasks: [echo('a', key)] });
+  const [first] = node.poll();
+  world.submit({
+    ...{ name: 'keyed', fairnessKey: 'tenant', maxParallel: 1 },
+    tasks: [echo('a'), echo('b', key)],
+  });
+  world.submit({ name: 'last', tasks: [echo('a', key)] });
+  node.complete(first!);
+  expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['keyed', 'last']);
+});

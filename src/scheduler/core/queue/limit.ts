@@ -31,6 +31,8 @@ export class Limit {
   held = 0;
   /** Tasks in memory that name this limit. */
   tasks = 0;
+  /** Its key is paused: nothing has a place. */
+  isPaused = false;
   /** When the timer of this limit rings; null when there is none. */
   timerAt: Instant | null = null;
   /** Starts of the period that ends now, oldest first. */
@@ -50,7 +52,7 @@ export class Limit {
   }
 
   get full(): boolean {
-    return (this.perMs === null ? this.held : this.#started) >= this.max;
+    return this.isPaused || (this.perMs === null ? this.held : this.#started) >= this.max;
   }
 
   /** Of the period that ends now. */

@@ -33,6 +33,8 @@ export class Matching {
   readonly #kin: Map<string, Set<Requirement>> = new Map();
   /** Those whose tasks run alone. */
   readonly alone: Set<Requirement> = new Set();
+  /** Executors whose tasks are given to no node. */
+  readonly #paused: Set<string> = new Set();
   /** Nodes that are the last choice for all work. */
   readonly quarantined: Set<Node> = new Set();
   /** Nodes that are being emptied. */
@@ -110,6 +112,20 @@ export class Matching {
     this.#regroup(node);
   }
 
+  /** Tasks of this executor are given to no node, until it is resumed. */
+  pause(executor: string, isPaused: boolean): void {
+    if (isPaused) this.#paused.add(executor);
+    else this.#paused.delete(executor);
+    for (const requirement of this.#requirements.values()) {
+      if (requirement.executor !== executor) continue;
+      for (const node of this.#nodes) this.#toggle(node, requirement);
+    }
+  }
+
+  isPaused({ executor }: Requirement): boolean {
+    return this.#paused.has(executor);
+  }
+
   /** Empties the node for tasks of this requirement, or gives it back to all others. */
   clear(node: Node, requirement: Requirement | null): void {
     node.clearedFor = requirement;
@@ -145,6 +161,7 @@ export class Matching {
   isLastResort(node: Node, requirement: Requirement): boolean {
     if (!node.meets.has(requirement) || !node.takesWork || isStruck(node, requirement))
       return false;
+    if (this.isPaused(requirement)) return false;
     return !this.hasRoomFor(requirement);
   }
 
@@ -213,6 +230,7 @@ export class Matching {
   #mayServe(node: Node, requirement: Requirement): boolean {
     if (!node.takesWork || !node.meets.has(requirement) || isStruck(node, requirement))
       return false;
+    if (this.isPaused(requirement)) return false;
     const max = requirement.placement.maxParallelPerNode;
     if (max !== null && (node.heldBy.get(requirement.kin) ?? 0) >= max) return false;
     if (node.holdsAlone > 0) return false;

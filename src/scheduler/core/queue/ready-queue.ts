@@ -28,6 +28,7 @@ export class ReadyQueue {
   readonly #tasks: TaskTable;
   readonly #matching: Matching;
   readonly #limits: Map<string, Limit> = new Map();
+  readonly #pausedKeys: Set<string> = new Set();
   readonly #shares: Map<string, Share> = new Map();
   /** The virtual time of the job served last, that is the round of turns now under way. */
   #round = 0;
@@ -72,6 +73,23 @@ export class ReadyQueue {
 
   /** A limit whose starts an earlier leader has counted. */
   restoreLimit(limit: Limit): void {
+    this.#know(limit);
+  }
+
+  /** No task with a limit of this key is taken, until it is resumed. */
+  pauseKey(key: string, isPaused: boolean): void {
+    if (isPaused) this.#pausedKeys.add(key);
+    else this.#pausedKeys.delete(key);
+    for (const perMs of [null, 1]) {
+      const limit = this.#limits.get(limitId({ key, perMs }));
+      if (limit === undefined) continue;
+      limit.isPaused = isPaused;
+      this.#wakeAll(limit);
+    }
+  }
+
+  #know(limit: Limit): void {
+    limit.isPaused = this.#pausedKeys.has(limit.key);
     this.#limits.set(limit.id, limit);
   }
 
@@ -90,7 +108,7 @@ export class ReadyQueue {
     let limit = this.#limits.get(id);
     if (limit === undefined) {
       limit = new Limit(figures, jobNo);
-      this.#limits.set(id, limit);
+      this.#know(limit);
     } else if (jobNo >= limit.saidBy) {
       limit.saidBy = jobNo;
       limit.max = figures.max;
@@ -144,11 +162,11 @@ export class ReadyQueue {
   }
 
   /** The first of the task's limits that has no place for it; null when all have. Going on after a wait is not a
-   * start, so a rate does not hold it up. */
+   * start, so a rate does not hold it up; a pause does. */
   fullLimit(slot: Slot): Limit | null {
+    const isStart = this.#tasks.suspended(slot) === null;
     for (const limit of this.#tasks.limits(slot)) {
-      if (limit.full && (limit.perMs === null || this.#tasks.suspended(slot) === null))
-        return limit;
+      if (limit.full && (limit.isPaused || limit.perMs === null || isStart)) return limit;
     }
     return null;
   }

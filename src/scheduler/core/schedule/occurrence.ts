@@ -2,7 +2,7 @@
 import { instant, type Instant, type JobId, type JobNo, type ScheduleId } from '../ids.ts';
 
 /**
- * With the job's number: a schedule may be deleted and made again, and then meet its own past. The shape is reserved:
+ * With the job's number: a schedule that is deleted and created again must not collide with its earlier jobs. The shape is reserved:
  * a client that could take such an id beforehand would make the firing fail, again and again.
  */
 export function occurrenceJobId(scheduleId: ScheduleId, at: Instant, no: JobNo): JobId {

@@ -122,7 +122,7 @@ describe('acknowledgement', () => {
     expect(world.job('job').state).toBe('cancelled');
   });
 
-  test('a lease that is not the worker’s is to be aborted', () => {
+  test('a lease of another worker is answered with an abort', () => {
     const world = new Harness();
     const [w1, w2] = [world.node('w1'), world.node('w2')];
     world.submit({ name: 'job', tasks: [echo('a')] });
@@ -197,7 +197,7 @@ describe('several polls of one session', () => {
   });
 });
 
-describe('hanging up', () => {
+describe('cancelling a poll', () => {
   test('is answered in the next pass, with nothing if there is nothing', () => {
     const world = new Harness();
     const node = world.node('w1');
@@ -208,7 +208,7 @@ describe('hanging up', () => {
     expect(node.take()).toEqual([]);
   });
 
-  test('of a poll that is not parked any more changes nothing', () => {
+  test('that is no longer parked changes nothing', () => {
     const world = new Harness();
     const node = world.node('w1');
     node.park(1);
@@ -218,7 +218,7 @@ describe('hanging up', () => {
     expect(node.isParked).toBe(true);
   });
 
-  test('takes no work with it: who hung up gets no task in a later pass', () => {
+  test('assigns nothing: a cancelled poll gets no task in a later pass', () => {
     const world = new Harness();
     const node = world.node('w1');
     node.poll(1);
@@ -228,7 +228,7 @@ describe('hanging up', () => {
   });
 });
 
-test('orders end the wait of a parked poll', () => {
+test('an order answers a parked poll', () => {
   const world = new Harness();
   const node = world.node('w1');
   world.submit({ name: 'job', tasks: [echo('a')] });
@@ -242,7 +242,7 @@ test('orders end the wait of a parked poll', () => {
   expect(node.orders.abort).toEqual([a!.lease]);
 });
 
-test('a place that becomes free serves a poll that waits already', () => {
+test('a limit that becomes free serves a parked poll', () => {
   const world = new Harness();
   const node = world.node('w1', { slots: 1 });
   world.submit({ name: 'job', tasks: echoes(2) });

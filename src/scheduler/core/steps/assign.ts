@@ -90,10 +90,12 @@ function serveLastResorts(context: StepContext): void {
 function clearNodes(context: StepContext): void {
   const { matching } = context.state;
   for (const node of matching.cleared) {
-    if (node.clearedFor?.isWaited !== true) matching.clear(node, null);
+    const { clearedFor } = node;
+    if (clearedFor?.isWaited !== true || matching.isPaused(clearedFor)) matching.clear(node, null);
   }
   for (const requirement of matching.alone) {
     if (!requirement.isWaited || requirement.groups.size > 0) continue;
+    if (matching.isPaused(requirement)) continue;
     if ([...matching.cleared].some(({ clearedFor }) => clearedFor === requirement)) continue;
     const node = matching.emptiest(requirement);
     if (node?.group?.mayHaveWorkBefore(requirement.priority) === false) {

@@ -42,6 +42,18 @@ describe('jobs of a batch', () => {
     expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['four']);
   });
 
+  test('do not join a full one after a new leader has loaded it', () => {
+    const world = new Harness();
+    for (const name of ['one', 'two', 'three']) world.submit(job(name));
+    world.restart();
+    world.submit(job('four'));
+    expect(world.states('four')).toEqual({ a: 'delayed' });
+    const node = world.node('w1');
+    expect(node.poll(5).map((each) => others(world, each))).toEqual([['two', 'three']]);
+    world.advance(1_000);
+    expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['four']);
+  });
+
   test('do not join one that has started, nor one of another key or executor', () => {
     const world = new Harness();
     const node = world.node('w1', { executors: ['echo', 'sleep'] });
@@ -54,6 +66,28 @@ describe('jobs of a batch', () => {
     world.submit(job('late'));
     world.advance(1_000);
     expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['late']);
+  });
+
+  test('of two executors with one key are two batches, however they alternate', () => {
+    const world = new Harness();
+    const node = world.node('w1', { executors: ['echo', 'sleep'] });
+    const other = (name: string) => {
+      return { ...job(name), tasks: [{ id: 'a', executor: 'sleep', input: [name] }] };
+    };
+    for (const name of ['1', '2']) {
+      world.submit(job(`echo${name}`));
+      world.submit(other(`sleep${name}`));
+    }
+    world.restart();
+    world.submit(job('echo3'));
+    world.submit(other('sleep3'));
+    node.restartProcess();
+    const heads = node.poll(9);
+    const batches = heads.map((head) => [head.jobId, others(world, head)] as const);
+    expect(Object.fromEntries(batches)).toEqual({
+      echo1: ['echo2', 'echo3'],
+      sleep1: ['sleep2', 'sleep3'],
+    });
   });
 
   test('fail together, after the attempts of the first one', () => {
@@ -77,7 +111,7 @@ describe('jobs of a batch', () => {
     }
   });
 
-  test('leave one that is cancelled behind: the next of them executes the rest', () => {
+  test('skip a cancelled one: the next of them executes the rest', () => {
     const world = new Harness();
     const node = world.node('w1');
     for (const name of ['one', 'two']) world.submit(job(name));

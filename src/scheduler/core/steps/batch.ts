@@ -9,6 +9,7 @@ import type { Instant, JobId } from '../ids.ts';
 import { batchKey, isBatchScope } from '../job/execution-key.ts';
 import type { Job } from '../job/job.ts';
 import type { TaskRef } from '../rows.ts';
+import { batchId } from '../state.ts';
 import type { SchedulerState } from '../state.ts';
 import type { StepContext } from '../step-context.ts';
 import type { Slot } from '../task/table.ts';
@@ -24,8 +25,8 @@ export function inBatch(
   const { batch } = document.options;
   const [task] = document.tasks;
   if (batch === null || task === undefined) return null;
-  const first = state.batches.get(batch.key);
-  const isJoining = first !== undefined && isOpen(state, first, task.executor, now);
+  const first = state.batches.get(batchId(batch.key, task.executor));
+  const isJoining = first !== undefined && isOpen(first, now);
   const idempotencyKey = batchKey(isJoining ? first.id : id);
   return {
     document: { ...document, tasks: [{ ...task, idempotencyKey }] },
@@ -36,18 +37,14 @@ export function inBatch(
 }
 
 /** Whether a job may still join the batch that this one has begun. */
-function isOpen({ tasks }: SchedulerState, first: Job, executor: string, now: Instant): boolean {
-  const { state, stopping, runAt, isFull } = first;
-  if (state !== 'queued' || stopping !== null || isFull || runAt === null || runAt <= now)
-    return false;
-  const [slot] = first.slots;
-  return slot !== undefined && tasks.requirement(slot).executor === executor;
+function isOpen({ state, stopping, runAt, isFull }: Job, now: Instant): boolean {
+  return state === 'queued' && stopping === null && !isFull && runAt !== null && runAt > now;
 }
 
 /** The job that has begun the batch, when this one has made it full. */
 export function fullBatch({ batches, tasks }: SchedulerState, job: Job): Job | null {
   const [slot] = job.slots;
-  const first = batches.get(job.options.batch?.key ?? '');
+  const first = batches.get(job.batchId ?? '');
   if (slot === undefined || first === undefined) return null;
   if (first !== job && first.id !== job.options.batchOf) return null;
   const size = tasks.key(slot)?.tasks ?? 0;

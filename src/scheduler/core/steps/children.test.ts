@@ -143,7 +143,7 @@ describe('a repeated attempt', () => {
     expect(world.states('job')['parent']).toBe('ready');
   });
 
-  test('is not misled by a child that ends in the same report', () => {
+  test('handles a child that ends in the same report', () => {
     const { world, node, parent } = parentRunning();
     node.spawn(parent, [echo('c1'), echo('c2')]);
     for (const child of node.poll(9)) node.fail(child, { failure: 'fatal' });
@@ -242,7 +242,7 @@ describe('children are refused', () => {
   });
 });
 
-test('a child of the document that waits for its own parent does not lock the two up', () => {
+test('a child of the document that depends on its own parent does not deadlock', () => {
   const static1 = echo('after', { parent: 'parent', dependsOn: ['parent'] });
   const { world, node, parent } = parentRunning([static1]);
   node.spawn(parent, [echo('c1')]);
@@ -307,7 +307,7 @@ test('over a restart a parent still waits for the children that are open, and no
   expect(node.poll(9)[0]).toMatchObject({ taskId: 'parent', resumed: true });
 });
 
-describe('what becomes of a child is the business of its parent', () => {
+describe('the parent decides what the failure of a child means', () => {
   function family(more: object = {}): { world: Harness; node: ScriptedNode } {
     const world = new Harness();
     const node = world.node('w1');
@@ -321,7 +321,7 @@ describe('what becomes of a child is the business of its parent', () => {
     return { world, node };
   }
 
-  test('a job succeeds when the parent has made the best of a failed child', () => {
+  test('a job succeeds when the parent has handled a failed child', () => {
     const { world, node } = family();
     node.complete(node.poll(1)[0]!);
     expect(world.job('job')).toMatchObject({ state: 'succeeded', error: null });
@@ -347,7 +347,7 @@ describe('what becomes of a child is the business of its parent', () => {
     });
   });
 
-  test('a child that its parent could do without stays as it is in a new run', () => {
+  test('a failed child that its parent has handled is not rerun', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.submit({ name: 'job', tasks: [echo('parent'), echo('other')] });

@@ -40,7 +40,7 @@ describe('a debounced job', () => {
     expect(node.poll(5)).toHaveLength(1);
   });
 
-  test('leaves others alone: one that has started, and those with another key', () => {
+  test('does not replace one that has started, or those with another key', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.submit(job('started'));
@@ -79,5 +79,112 @@ describe('a debounced job', () => {
     expect(world.job('one').error?.code).toBe('cancelled');
     world.advance(1_000);
     expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['two']);
+  });
+});
+
+describe('while jobs are being loaded, a debounced one', () => {
+  const superseded = { state: 'cancelled', error: { code: 'superseded' } };
+
+  test('does not end before the older one is there to be replaced', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit(job('older', { ms: 5_000 }));
+    world.restartWith([[], world.rows.liveImages()], () => {
+      world.submit(job('newer'));
+      world.advance(6_000);
+      for (const assignment of node.poll(5)) node.complete(assignment);
+    });
+    expect(world.job('older')).toMatchObject(superseded);
+    world.advance(100);
+    expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['newer']);
+  });
+
+  test('does not start before the newer one is there to replace it', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit(job('older', { ms: 5_000 }));
+    // This leader ends before it has loaded the older one.
+    world.restartWith([[], []], () => world.submit(job('newer')));
+    const [older, newer] = world.rows.liveImages();
+    world.restartWith([[older!], [newer!]], () => {
+      world.advance(6_000);
+      expect(node.poll(5)).toEqual([]);
+    });
+    expect(world.job('older')).toMatchObject(superseded);
+    world.advance(100);
+    expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['newer']);
+  });
+
+  test('replaces the older one even if it is cancelled before that one is there', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit(job('older'));
+    world.restartWith([[], world.rows.liveImages()], () => {
+      world.submit(job('newer'));
+      world.cancel('newer');
+    });
+    expect(world.job('older')).toMatchObject(superseded);
+    world.advance(2_000);
+    expect(node.poll(5)).toEqual([]);
+    // With all of them loaded, the next one begins anew.
+    world.submit(job('next'));
+    world.advance(1_000);
+    expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['next']);
+  });
+
+  test('is replaced by the next one, even if that one was replaced before it is there', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit(job('a', { ms: 2_000 }));
+    // Two leaders that end before they have loaded anything.
+    world.restartWith([[], []], () => {
+      world.advance(1_500);
+      world.submit(job('b', { ms: 3_000 }));
+      world.advance(1_000);
+      world.submit(job('c', { ms: 3_000 }));
+    });
+    world.restartWith([[], []], () => {
+      world.advance(1_000);
+      world.submit(job('d', { ms: 3_000 }));
+    });
+    const [a, c, d] = world.rows.liveImages();
+    world.restartWith([[d!], [a!], [c!]]);
+    const codes = ['a', 'b', 'c'].map((id) => world.job(id).error?.code);
+    expect(codes).toEqual(['superseded', 'superseded', 'superseded']);
+    world.advance(3_000);
+    expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['d']);
+  });
+
+  test('is not replaced by one that came after its time', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit(job('older'));
+    world.restartWith([[], world.rows.liveImages()], () => {
+      world.advance(1_500);
+      world.submit(job('newer'));
+    });
+    world.advance(100);
+    expect(node.poll(5).map(({ jobId }) => jobId)).toEqual(['older']);
+  });
+
+  test('that was asked for again is not replaced again', () => {
+    const world = new Harness();
+    world.submit(job('older', { ms: 5_000 }));
+    world.submit(job('newer', { ms: 5_000 }));
+    world.rerun('older');
+    world.restart();
+    expect(world.job('older')).toMatchObject({ state: 'queued', run: 2 });
+  });
+
+  test('is not held up once it has started', () => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.submit({ ...job('job'), tasks: [echo('a'), echo('b', { dependsOn: ['a'] })] });
+    world.advance(1_000);
+    const [a] = node.poll(5);
+    world.restartWith([world.rows.liveImages(), []], () => {
+      node.complete(a!);
+      expect(node.poll(5).map(({ taskId }) => taskId)).toEqual(['b']);
+    });
   });
 });

@@ -28,10 +28,23 @@ export function startOf(context: StepContext, id: JobId, document: JobDocument):
   return { runAt: instant(Math.min(later(now, ms), latest)), firstAt };
 }
 
-/** Two jobs of one key are in memory, because the older one was loaded after the newer one was submitted. */
-export function replaceLoaded(context: StepContext, job: Job, other: Job): void {
-  const [older, newer] = job.no < other.no ? [job, other] : [other, job];
-  if (isPendingAt(older, newer.createdAt)) replace(context, older, newer.id);
+/** A job was loaded. The next one of its key may have come when it was not in memory, and it may itself have come when the
+ * one before was not. */
+export function replaceLoaded(context: StepContext, job: Job, key: string): void {
+  const known = context.state.debouncedWhileLoading?.get(key) ?? [];
+  const at = known.lastIndexOf(job);
+  const [before, after] = [known[at - 1], known[at + 1]];
+  if (after !== undefined) replaceOlder(context, job, after);
+  if (before !== undefined) replaceOlder(context, before, job);
+}
+
+function replaceOlder(context: StepContext, older: Job, newer: Job): void {
+  // One that was asked for again runs because of that.
+  if (older.run > 1) return;
+  const { firstAt } = newer.options;
+  // Those that the newer one has replaced would have replaced the older one, too.
+  const since = firstAt !== null && firstAt > older.createdAt ? firstAt : newer.createdAt;
+  if (isPendingAt(older, since)) replace(context, older, newer.id);
 }
 
 function isPendingAt({ state, stopping, runAt }: Job, at: Instant): boolean {

@@ -147,10 +147,10 @@ describe('the first success is accepted, and no other', () => {
     expect(world.history('job', 's0.0').filter((kind) => kind === 'completed')).toHaveLength(1);
   });
 
-  test('and a fence that was given to either is never given again', () => {
+  test('and a fence of either attempt is never reused', () => {
     const { world, one, two, three, first, second } = duplicated();
     one.complete(first);
-    // The output goes with its node, and is made again.
+    // The output is lost with its node, and is recomputed.
     one.die();
     expect(take(three)).toMatchObject({ taskId: 's0.0', run: 2, lease: { fence: 3 } });
     expect(two.complete(second)).toBe('lost');
@@ -232,7 +232,7 @@ describe('a second attempt ends', () => {
     expect(take(three)).toMatchObject({ taskId: 's0.0', lease: { fence: 3 } });
   });
 
-  test('when what it reads is made again, and may come out differently', () => {
+  test('when its non-deterministic input is recomputed', () => {
     const world = new Harness({ settings: { stragglerMinMs: MIN_MS } });
     const [one, two, three] = [world.node('w1'), world.node('w2'), world.node('w3')] as const;
     const ids = ['s1.0', 's1.1'];

@@ -4,7 +4,7 @@
  * accepted. For that the duplicate takes the place of the original, in the same step, so that whatever ends a task ends
  * the lease that its row names, and ends the other one as well. The other one counts neither as a retry nor as a failure.
  *
- * There is a duplicate only while the original runs and nobody has asked it to stop. A leader that reads its state back
+ * There is a duplicate only while the original runs and nobody has asked it to stop. A leader that loads its state
  * knows of none: to it, the reports of a duplicate are those of a lease that has ended.
  */
 import { invariant } from '../errors.ts';

@@ -165,7 +165,7 @@ describe('an execution key', () => {
 });
 
 describe('over a restart', () => {
-  test('who waits goes on waiting, and takes the result', () => {
+  test('waiting tasks continue to wait, and take the result', () => {
     const world = new Harness();
     const node = world.node('w1');
     world.submit({ name: 'one', tasks: [keyed('a')] });

@@ -1,7 +1,7 @@
 /** The moves of a task, each with its row, its log entry and what else it sets in motion. */
 import type { Admission } from '../document/document.ts';
 import type { TaskError } from '../rows.ts';
-import { GROUPS_EXECUTOR } from '../fragment.ts';
+import { DECISION_EXECUTORS } from '../fragment.ts';
 import { instant, later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import { invariant } from '../errors.ts';
@@ -21,7 +21,7 @@ import { claimKey, settleKey } from './keys.ts';
 import { keepStarts } from './rates.ts';
 import { noteTime } from './stragglers.ts';
 
-/** Until all jobs are loaded it is not known which ones are in a batch. */
+/** Until all jobs are loaded it is not known which ones are in a batch, or replace each other. */
 const LOADING_MS = 100;
 
 /** Nothing but a node stands between the task and its run. Call it without a lease. */
@@ -54,6 +54,8 @@ export function makeReady(context: StepContext, slot: Slot): void {
     });
     return finish(context, slot, 'succeeded', { detail: { fromKey: true } });
   }
+  // After its key: one that waits for it stays as it is.
+  if (mayBeReplaced(context.state, slot)) return awaitLoading(context, slot);
   if (tasks.job(slot).options.batch !== null && !context.state.isComplete) {
     return delay(context, slot, later(context.now, LOADING_MS));
   }
@@ -68,13 +70,28 @@ export function makeReady(context: StepContext, slot: Slot): void {
 
 /** Whether the leader itself decides what the task answers. */
 export function isDecision({ tasks }: SchedulerState, slot: Slot): boolean {
-  return tasks.requirement(slot).executor === GROUPS_EXECUTOR;
+  return DECISION_EXECUTORS.has(tasks.requirement(slot).executor);
 }
 
 /** A batch that is full does not wait for its time, and what runs again by itself has none. */
 function isDue({ tasks }: SchedulerState, slot: Slot): boolean {
   const { isFull, options } = tasks.job(slot);
   return isFull || (options.batch !== null && tasks.run.get(slot) > 1);
+}
+
+/** A debounced job that has not started. While others are still being loaded, one of them may replace it, or may have
+ * been replaced by it: then it must not end before that one is there. */
+function mayBeReplaced({ tasks, isComplete }: SchedulerState, slot: Slot): boolean {
+  if (isComplete) return false;
+  const { options, state } = tasks.job(slot);
+  return options.debounce !== null && state === 'queued';
+}
+
+function awaitLoading(context: StepContext, slot: Slot): void {
+  const at = later(context.now, LOADING_MS);
+  // It looks again without a row for each time.
+  if (context.state.tasks.state(slot) === 'delayed') armWake(context, slot, at);
+  else delay(context, slot, at);
 }
 
 /** The time of its job has come, but something else is still in its way. */

@@ -33,7 +33,7 @@ describe.each([
   ['that reports its start', true],
   ['that kills before its start is reported', false],
 ])('a poison task %s', (_, says) => {
-  test('dies alone: tasks that were only prefetched with it succeed', () => {
+  test('a task that kills its node fails alone: prefetched tasks succeed', () => {
     const world = new Harness();
     world.submit({ name: 'poison', tasks: [echo('poison')] });
     world.submit({ name: 'innocent', tasks: echoes(10) });
@@ -43,7 +43,7 @@ describe.each([
     expect(world.task('poison', 'poison').error?.message).toMatch(/^lost its node 6 times/);
   });
 
-  test('dies alone: tasks that ran beside it succeed', () => {
+  test('a task that kills its node fails alone: concurrent tasks succeed', () => {
     const world = new Harness();
     world.submit({ name: 'innocent', tasks: echoes(7) });
     world.submit({ name: 'poison', tasks: [echo('poison')] });
@@ -54,7 +54,7 @@ describe.each([
     expect(world.task('poison', 'poison').error?.code).toBe('dead');
   });
 
-  test('dies alone even if it may lose its node only once', () => {
+  test('a task that kills its node fails alone, even with maxLosses 1', () => {
     const world = new Harness();
     const once = { retry: { maxLosses: 1 } };
     world.submit({ name: 'poison', tasks: [echo('poison', once)] });
@@ -113,7 +113,7 @@ describe('a task that has lost its node twice', () => {
     expect(node.poll(5)).toHaveLength(5);
   });
 
-  test('does not come before others: they get their turn on a node that it may end', () => {
+  test('does not take precedence: others get their turn on a node that it may kill', () => {
     const world = suspect();
     world.submit({ name: 'more', tasks: echoes(5) });
     const taken = [world.node('w3'), world.node('w4')].map((node) => node.poll(2));
@@ -132,7 +132,7 @@ describe('a task that has lost its node twice', () => {
     expect(node.poll(5)).toEqual([]);
   });
 
-  test('gets a node that is emptied for it, and others go on elsewhere', () => {
+  test('gets a node that is emptied for it, and others continue elsewhere', () => {
     const world = new Harness();
     world.submit({ name: 'job', tasks: [echo('suspect')] });
     for (const id of ['w1', 'w2']) {
@@ -177,7 +177,7 @@ describe('a task that has lost its node twice', () => {
     expect(world.explain('job', 'suspect')?.why).toMatch(/runs alone.*w3/);
   });
 
-  test('runs in company again in a new run', () => {
+  test('may share a node again in a new run', () => {
     const world = suspect();
     world.cancel('job');
     world.rerun('job');

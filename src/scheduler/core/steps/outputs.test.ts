@@ -11,7 +11,7 @@ import type { Assignment } from '../index.ts';
 
 const SAME = 'deterministic';
 
-describe('when a session ends, what it kept is made again', () => {
+describe('when a session ends, its outputs are recomputed', () => {
   test('if somebody will still read it: the reader waits, and the row of the first run is kept', () => {
     const { world, one, two } = outputWorld();
     make(one);
@@ -30,7 +30,7 @@ describe('when a session ends, what it kept is made again', () => {
     expect(world.job('job').state).toBe('succeeded');
   });
 
-  test('and a node whose only output is made again elsewhere forgets the job with its end', () => {
+  test('and a node whose only output is recomputed elsewhere forgets the job when it ends', () => {
     const b = echo('b', { dependsOn: ['a'] });
     const tasks = [echo('a'), b, echo('c', { dependsOn: ['a', 'b'] })];
     const { world, one, two, three } = outputWorld(
@@ -97,7 +97,7 @@ describe('when a session ends, what it kept is made again', () => {
     expect(world.job('job').state).toBe('succeeded');
   });
 
-  test('with all that was lost before and nobody needed then: what is made again has to read it', () => {
+  test('with every earlier loss that was not needed until now: the recomputed task reads it', () => {
     const { world, one, two, three } = outputWorld();
     make(one);
     make(one);
@@ -154,8 +154,8 @@ describe('when a session ends, what it kept is made again', () => {
   });
 });
 
-describe('a task that runs while what it reads is made again', () => {
-  test('goes on, and its end counts', () => {
+describe('a task that runs while its input is recomputed', () => {
+  test('continues, and its result counts', () => {
     const { world, one, two } = outputWorld();
     make(one);
     make(two);
@@ -183,7 +183,7 @@ describe('a task that runs while what it reads is made again', () => {
     expect(world.states('job')).toMatchObject({ c: 'ready' });
   });
 
-  test('does not wait for what was there again by then', () => {
+  test('does not wait for inputs that were recomputed by then', () => {
     const { world, one, two, three } = outputWorld();
     make(one);
     make(two);
@@ -196,7 +196,7 @@ describe('a task that runs while what it reads is made again', () => {
 });
 
 describe('a reader that does not find what it reads', () => {
-  test('says so, and it is made again, with all that the same session keeps', () => {
+  test('reports it, and it is recomputed with all outputs of the same session', () => {
     const tasks = [echo('x'), ...OUTPUT_GRAPH, echo('y', { dependsOn: ['x'] })];
     const { world, one, two } = outputWorld({ x: SAME, a: SAME, b: SAME }, { tasks });
     for (let count = 0; count < 3; count += 1) make(one);
@@ -210,7 +210,7 @@ describe('a reader that does not find what it reads', () => {
     expect(make(one)).toMatchObject({ taskId: 'x', run: 2 });
   });
 
-  test('is believed only of what stands', () => {
+  test('is accepted only for current outputs', () => {
     const { world, one, two } = outputWorld();
     make(one);
     make(two);
@@ -222,7 +222,7 @@ describe('a reader that does not find what it reads', () => {
     expect(world.task('job', 'a').run).toBe(2);
   });
 
-  test.each([{ d: 0 }, { zz: 1 }, { b: 7 }])('and only of what it reads: %j', (named) => {
+  test.each([{ d: 0 }, { zz: 1 }, { b: 7 }])('and only for its own inputs: %j', (named) => {
     const { world, one, two } = outputWorld();
     make(one);
     make(two);
@@ -230,14 +230,14 @@ describe('a reader that does not find what it reads', () => {
     expect(world.states('job')).toMatchObject({ a: 'succeeded', b: 'succeeded', c: 'ready' });
   });
 
-  test('and not of what others read', () => {
+  test('and not for inputs of other tasks', () => {
     const { world, one, two } = outputWorld();
     for (let count = 0; count < 3; count += 1) make(one);
     two.loseInput(take(two), { a: 1 });
     expect(world.states('job')).toMatchObject({ a: 'succeeded', c: 'succeeded', d: 'ready' });
   });
 
-  test('may say it twice: the answer was lost', () => {
+  test('may report it twice: the answer was lost', () => {
     const { world, one, two } = outputWorld();
     make(one);
     make(two);
@@ -247,7 +247,7 @@ describe('a reader that does not find what it reads', () => {
     expect(world.task('job', 'c').losses).toBe(1);
   });
 
-  test('gives up when it has said so too often', () => {
+  test('fails when it has reported losses too often', () => {
     const { world, one, two } = outputWorld(undefined, { settings: { maxLosses: 2 } });
     make(one);
     make(two);
@@ -289,7 +289,7 @@ describe('a reader that does not find what it reads', () => {
   });
 });
 
-test('what is lost too often fails, and says so', () => {
+test('a task whose output is lost too often fails, and says so', () => {
   const tasks = [echo('a'), echo('c', { dependsOn: ['a'] })];
   const { world, one } = outputWorld({ a: 'deterministic' }, { tasks, settings: { maxLosses: 2 } });
   for (let round = 0; round < 3; round += 1) {
@@ -310,7 +310,7 @@ test('what is lost too often fails, and says so', () => {
   expect(world.task('job', 'a')).toMatchObject({ state: 'ready', losses: 0, run: 5 });
 });
 
-test('to step aside for a while does not make good what was lost', () => {
+test('returning a task does not reset its count of losses', () => {
   const tasks = [echo('a'), echo('c', { dependsOn: ['a'] })];
   const { world, one } = outputWorld({ a: 'deterministic' }, { tasks });
   make(one);
@@ -319,7 +319,7 @@ test('to step aside for a while does not make good what was lost', () => {
   expect(world.task('job', 'a')).toMatchObject({ state: 'delayed', losses: 1 });
 });
 
-test('a task that succeeds in the very transaction in which its node goes is made again in the next', () => {
+test('a task that succeeds in the transaction in which its node is lost is recomputed in the next', () => {
   const { world, one, two } = outputWorld();
   const task = take(one);
   make(two);
@@ -335,7 +335,7 @@ test('a task that succeeds in the very transaction in which its node goes is mad
 });
 
 describe('a new leader', () => {
-  test('finds what was lost while nobody led, and makes it again', () => {
+  test('recomputes what was lost while nobody led', () => {
     const { world, one, two } = outputWorld();
     make(one);
     make(two);
@@ -383,7 +383,7 @@ test('a job that is run again makes all that it needs again: what it had is thro
   expect(world.job('job').state).toBe('succeeded');
 });
 
-test('a task that sleeps while what it reads is made again waits for it when it wakes', () => {
+test('a task that sleeps while its input is recomputed waits for it when it wakes', () => {
   const { world, one, two } = outputWorld();
   make(one);
   make(two);

@@ -96,7 +96,7 @@ export function armOutputs(context: StepContext, job: Job, inMs: 0 | 1): void {
   context.state.timers.arm({ type: 'outputs', at: later(context.now, inMs), jobNo: job.no });
 }
 
-/** Begins a new run of all that has to be made again. The step must be settled. False when it is put off. */
+/** Begins a new run of all that has to be recomputed. The step must be settled. False when it is postponed. */
 export function remake(context: StepContext, job: Job): boolean {
   const { outputs } = job;
   if (outputs === null || job.stopping !== null || isFinished(job.state)) return true;

@@ -80,7 +80,7 @@ test('failures that are long ago do not', () => {
   expect(until(world, node)).toBeNull();
 });
 
-test('a node in quarantine gets no work while another can do it', () => {
+test('a node in quarantine gets no task that another node can run', () => {
   const { world, bad, good } = quarantined();
   world.submit({ name: 'job', tasks: echoes(2) });
   expect(bad.poll(5)).toEqual([]);
@@ -101,7 +101,7 @@ test('the last node that can do it is never excluded', () => {
   expect(newcomer.poll(1)).toHaveLength(1);
 });
 
-test('nor is it for work that only it can do', () => {
+test('a node in quarantine gets tasks that only it can run', () => {
   const world = new Harness();
   const special = world.node('special', { capabilities: { gpu: true } });
   world.node('usual');
@@ -132,7 +132,7 @@ test('a success ends the probation', () => {
   expect(until(world, bad)).toBeNull();
 });
 
-test('released by hand the node is as good as new', () => {
+test('a manual release clears the history of the node', () => {
   const { world, bad, good } = quarantined();
   world.releaseNode('bad');
   expect(until(world, bad)).toBeNull();
@@ -141,7 +141,7 @@ test('released by hand the node is as good as new', () => {
   expect(until(world, bad)).toBeNull();
 });
 
-test('a restart of the worker does not clear its name, nor does one of the leader', () => {
+test('a quarantine survives restarts of the worker and of the leader', () => {
   const { world, bad } = quarantined();
   world.submit({ name: 'job', tasks: [echo('a')] });
   bad.restartProcess();
@@ -198,7 +198,7 @@ test('failures of tasks that fail on several nodes are not the node’s', () => 
   expect(until(world, w2)).toBeNull();
 });
 
-test('a node on which nothing succeeds is put aside, although its tasks succeed elsewhere', () => {
+test('a node on which nothing succeeds is quarantined, although its tasks succeed elsewhere', () => {
   const world = new Harness();
   const [bad, good] = [world.node('bad'), world.node('good')];
   for (let round = 0; round < 4; round += 1) {

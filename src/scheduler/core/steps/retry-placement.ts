@@ -15,7 +15,7 @@ const RESTRICTIONS_MAX = 64;
 
 const ALONE: PlacementRestriction = { avoids: null, isAlone: true };
 
-/** Call it when the task is about to is queued, or is being restored. */
+/** Call it when the task is about to be queued, or is being restored. */
 export function restrictPlacement(state: SchedulerState, slot: Slot): void {
   const { tasks, matching } = state;
   const { executor, placement, restriction } = tasks.requirement(slot);

@@ -7,8 +7,8 @@ import {
   take,
 } from '../../../../test/rig/harness/output-world.ts';
 
-describe('what may come out differently', () => {
-  test('rolls back everybody who has read it, however far down', () => {
+describe('a non-deterministic output', () => {
+  test('rolls back all transitive readers when it is recomputed', () => {
     const { world, one, two, three } = outputWorld(
       { a: 'non-deterministic', b: 'deterministic', c: 'deterministic' },
       {
@@ -40,7 +40,7 @@ describe('what may come out differently', () => {
     expect(world.task('job', 'b')).toMatchObject({ run: 1 });
   });
 
-  test('with those that run: they stop, and begin again when it is there', () => {
+  test('with running readers: they are stopped, and start again when it is recomputed', () => {
     const { world, one, two, three } = outputWorld({ a: 'non-deterministic', b: 'deterministic' });
     make(one);
     make(three);

@@ -103,7 +103,7 @@ describe('timing', () => {
     expect(world.schedule('s', { timing, document })).toMatchObject({ nextAt: last + HOUR_MS });
   });
 
-  test('one that was deleted and made again meets its own past without harm', () => {
+  test('one that was deleted and created again does not collide with its earlier jobs', () => {
     const world = new Harness();
     const node = world.node('w1');
     const once = { timing: { at: world.later(1_000) }, document };
@@ -169,7 +169,7 @@ describe('misfires, when nobody led for a while', () => {
     expect([fired(world), missed(world)]).toEqual([1, 1]);
   });
 
-  test('a little late is on time: a fail-over is not a misfire', () => {
+  test('a small delay is not a misfire, such as a fail-over', () => {
     const world = new Harness();
     world.schedule('s', every(HOUR_MS, { misfire: 'skip' }));
     asleep(world, HOUR_MS + 30_000);

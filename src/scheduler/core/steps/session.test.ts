@@ -133,7 +133,7 @@ describe('expiry', () => {
     expect(node.complete(tasks[0]!)).toBe('ok');
   });
 
-  test('any word extends the session', () => {
+  test('any message extends the session', () => {
     const world = new Harness();
     const node = world.node('w1');
     for (let at = 0; at < 5; at += 1) {
@@ -143,7 +143,7 @@ describe('expiry', () => {
     expect(world.rows.nodes.get(node.id)?.status).toBe('healthy');
   });
 
-  test('a silent node is stale, then dead, then forgotten', () => {
+  test('a node without heartbeats is stale, then dead, then removed', () => {
     const world = new Harness();
     const node = world.node('w1');
     const status = (): string | undefined => world.rows.nodes.get(node.id)?.status;

@@ -95,7 +95,7 @@ function meet(context: StepContext, slot: Slot): void {
   if (unmet.get(slot) === 0) makeReady(context, slot);
 }
 
-/** It began before, and what it reads was made again since: it does not wait for that, but counts it. */
+/** It began before its input was recomputed: it does not wait for that, but counts it. */
 function meetLate({ state: { tasks } }: StepContext, slot: Slot): void {
   if (isTerminal(tasks.state(slot))) return;
   tasks.unmet.set(slot, Math.max(0, tasks.unmet.get(slot) - 1));

@@ -53,7 +53,7 @@ export function createJob(
   const job = new Job(
     newRow(context, id, document, { ...start, scheduleId: origin.scheduleId ?? null }),
   );
-  state.addJob(job);
+  state.addJob(job, document.tasks[0]?.executor ?? '');
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
   }

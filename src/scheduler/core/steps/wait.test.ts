@@ -330,8 +330,8 @@ describe('a task whose condition does not hold', () => {
   });
 });
 
-describe('a new leader that reads jobs back in portions', () => {
-  /** Reads these jobs back, each in a portion of its own, and lets `between` happen meanwhile. */
+describe('a new leader that loads jobs in portions', () => {
+  /** Loads these jobs, each in a portion of its own, and lets `between` happen meanwhile. */
   function restored(world: Harness, ids: readonly string[], between: () => void = () => {}): void {
     const images = ids.map((id) => [world.rows.image(world.rows.jobsById.get(id as JobId)!)]);
     world.restartWith(images, between);

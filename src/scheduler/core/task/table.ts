@@ -104,8 +104,7 @@ export class TaskTable {
   readonly acceptedFence: Column = new Column(words);
   /** Dependencies still to end before a blocked task is ready. */
   readonly unmet: Column = new Column(words);
-  /** New with every move, and never the same for two tasks: a timer armed before is then stale,
-   * also one that was armed in an earlier life of the job. */
+  /** New with every move, and never the same for two tasks: timers armed before are stale, also of earlier lives. */
   readonly stamp: Column = new Column(words);
   readonly progress: Column = new Column(doubles);
   readonly queuedAt: Column = new Column(doubles);
@@ -180,17 +179,18 @@ export class TaskTable {
     this.stamp.set(slot, this.#stamps);
   }
 
-  each(fn: (slot: Slot) => void): void {
-    for (let slot = 1; slot < this.#jobs.length; slot += 1) {
-      if (this.#jobs[slot] !== null) fn(slot as Slot);
-    }
+  /** All tasks, or those in some of the places. True if there are places beyond. */
+  each(fn: (slot: Slot) => void, from: number = 1, to: number = this.#jobs.length): boolean {
+    for (let at = Math.max(1, from); at < Math.min(to, this.#jobs.length); at += 1)
+      if (this.#jobs[at] !== null) fn(at as Slot);
+    return to < this.#jobs.length;
   }
 
   state(slot: Slot): TaskState {
     return TASK_STATES[this.#states.get(slot)] as TaskState;
   }
 
-  /** The one door through which a task changes its state. */
+  /** The only place that changes the state of a task. */
   move(slot: Slot, to: TaskState): void {
     const from = this.state(slot);
     if (!TASK_MOVES[from].includes(to)) broken(`a task may not go from ${from} to ${to}`);
@@ -200,7 +200,7 @@ export class TaskTable {
     this.#stampAnew(slot);
   }
 
-  /** Only for reading back from the store, where the moves were checked when they were made. */
+  /** Only for loading from the store, where the transitions were checked when they were made. */
   restoreState(slot: Slot, state: TaskState): void {
     this.#states.set(slot, TASK_STATES.indexOf(state));
     if (isTerminal(state)) this.#countOpen(slot, -1);

@@ -1,6 +1,5 @@
 /** A fold inside a transaction. Its rows have been checked before they came into the journal. */
 import type { Batch, DeclarationKind, StepRow, TaskRef } from '../../core/index.ts';
-import { chunksOf } from '../event-chunk.ts';
 import type { Fold } from '../journal/port.ts';
 import type { DeclarationChange } from '../store.ts';
 import { field, type Table } from './columns.ts';
@@ -32,7 +31,7 @@ export async function applyFold(
   session: Session,
   shards: Shards,
   shard: number,
-  { batch, history }: Pick<Fold, 'batch' | 'history'>,
+  { batch, history, chunks }: Pick<Fold, 'batch' | 'history' | 'chunks'>,
 ): Promise<KeyChanges> {
   const write: Write = { session, shard, batch };
   await archive(write);
@@ -49,7 +48,7 @@ export async function applyFold(
   const taken = await writeSignals(session, shard, batch);
   await writeSteps(write, [...batch.steps, ...taken]);
   await writeCluster(write);
-  await insertRows(session, tables.EVENT_CHUNK, shard, chunksOf(batch.events));
+  await insertRows(session, tables.EVENT_CHUNK, shard, chunks);
   return keys;
 }
 

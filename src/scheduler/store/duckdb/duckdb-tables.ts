@@ -19,9 +19,10 @@ import {
 import type {
   Fold,
   JournalRecord,
+  Alone,
+  Appended,
   JournalState,
   JournalTables,
-  NewRecord,
 } from '../journal/port.ts';
 import { pastRetention, rewound } from '../refusals.ts';
 import type {
@@ -31,10 +32,10 @@ import type {
   Counters,
   DeadFilter,
   DeadTask,
-  DeclarationChange,
   Dumped,
   EventView,
   InboxRow,
+  JobCounts,
   JobFilter,
   JobImage,
   JobPortion,
@@ -58,16 +59,17 @@ import { campaign, termEnd } from './leadership.ts';
 import { listEvents } from './log.ts';
 import * as listings from './listings.ts';
 import { prune } from './prune.ts';
-import { selectRows } from './rows.ts';
 import { type Session } from './session.ts';
 import type { Shards } from './shards.ts';
 import type { StoreFile } from './store-file.ts';
 import { checkCompleted, checkStored, needsLookUp } from './stored-checks.ts';
-import { INBOX, LIMIT, NODE, SCHEDULE } from './tables.ts';
 import { DuckdbTaskLog } from './task-log.ts';
 import { inTransaction } from './transaction.ts';
 import { dumpStore, fillStore } from './transfer.ts';
 import * as views from './views.ts';
+
+type LogPage = Parameters<JournalTables['events']>;
+type DeclarationsChanged = Parameters<JournalTables['changeDeclarations']>;
 
 export class DuckdbTables implements JournalTables {
   readonly kind = 'duckdb';
@@ -125,7 +127,7 @@ export class DuckdbTables implements JournalTables {
     return this.#write((session) => termEnd(session, shard, term, this.#head(shard)));
   }
 
-  async check(shard: number, unproven: Batch): Promise<void> {
+  async #check(shard: number, unproven: Batch): Promise<void> {
     const scopes = unproven.copiedResults.map(({ scope }) => scope);
     if (scopes.length > 0) checkCompleted(scopes, await this.#keysOf(shard)(scopes));
     if (!needsLookUp(this.#shards, unproven)) return;
@@ -136,7 +138,8 @@ export class DuckdbTables implements JournalTables {
    * Beside the writer: a commit does not wait for a fold. The fence is checked in memory: commits come one after
    * another, and no other process can write to the files.
    */
-  async append(term: Term, ttlMs: number, record: NewRecord): Promise<Instant> {
+  async append(...[term, ttlMs, record, unproven]: Appended): Promise<Instant> {
+    if (unproven !== null) await this.#check(term.shard, unproven);
     const repaired = this.#file.repaired;
     if (repaired !== null) await repaired;
     return this.#journal.exclusively(async () => {
@@ -146,7 +149,10 @@ export class DuckdbTables implements JournalTables {
       const last = record.commitNo - 1;
       const head = this.#head(shard.no).commitNo;
       if (head !== last) throw rewound(term, last, head);
-      await this.#journal.append({ ...record, shard: shard.no, term: term.id });
+      if (shard.commitNo < record.foldedNo) throw rewound(term, record.foldedNo, shard.commitNo);
+      const { commitNo, lastSeq, nextJobNo, body } = record;
+      const line = { shard: shard.no, term: term.id, commitNo, lastSeq, nextJobNo, body };
+      await this.#journal.append(line);
       return this.#shards.extend(this.#shards.get(shard.no), ttlMs, this.#now());
     });
   }
@@ -170,24 +176,21 @@ export class DuckdbTables implements JournalTables {
   }
 
   async journalState(shard: number): Promise<JournalState> {
-    return { head: this.#head(shard), foldedNo: this.#shards.get(shard).commitNo };
+    const { leader, commitNo } = this.#shards.get(shard);
+    return { term: leader?.term ?? null, head: this.#head(shard), foldedNo: commitNo };
   }
 
-  async journal(shard: number, limit: number): Promise<readonly JournalRecord[]> {
-    return this.#journal.oldest(shard, limit);
+  async journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]> {
+    return this.#journal.oldest(shard, after, limit);
   }
 
-  async prune(term: Term, retention: Retention): Promise<Pruned> {
-    return this.#write((session) =>
-      prune(session, this.#shards, { term, retention, now: this.#now() }),
-    );
+  async prune(term: Term, retention: Retention, alone: Alone): Promise<Pruned> {
+    const act = (session: Session): Promise<Pruned> =>
+      prune(session, this.#shards, { term, retention, now: this.#now() });
+    return alone(() => this.#write(act));
   }
 
-  async changeDeclarations(
-    term: Term,
-    kind: DeclarationKind,
-    change: DeclarationChange,
-  ): Promise<void> {
+  async changeDeclarations(...[term, kind, change]: DeclarationsChanged): Promise<void> {
     return this.#write((session) => {
       const shard = this.#shards.led(term);
       return inTransaction(session, () => applyDeclarations(session, shard.no, kind, change));
@@ -197,11 +200,8 @@ export class DuckdbTables implements JournalTables {
   async loadCluster(shard: number): Promise<ClusterImage> {
     return this.#read(async (session) => {
       const { commitNo, lastSeq, nextJobNo } = this.#shards.get(shard);
-      const where = 'where t.shard = $1::integer order by t.id';
-      const nodes = await selectRows(session, NODE, where, shard);
-      const schedules = await selectRows(session, SCHEDULE, where, shard);
-      const limits = await selectRows(session, LIMIT, where, shard);
-      return { now: this.#now(), commitNo, lastSeq, nextJobNo, nodes, schedules, limits };
+      const declared = await listings.clusterRows(session, shard);
+      return { now: this.#now(), commitNo, lastSeq, nextJobNo, ...declared };
     });
   }
 
@@ -256,6 +256,12 @@ export class DuckdbTables implements JournalTables {
     return this.#ofJob(shard, id, async (_, job) => job);
   }
 
+  async takenIds(shard: number, ids: readonly JobId[]): Promise<ReadonlySet<JobId>> {
+    // Nearly all are new, and the hashes of names are in memory.
+    const rows = ids.map((id) => this.jobRow(shard, id));
+    return new Set((await Promise.all(rows)).flatMap((row) => row?.id ?? []));
+  }
+
   async job(shard: number, id: JobId): Promise<JobView | null> {
     return this.#ofJob(shard, id, (session, job) => views.jobView(session, shard, job));
   }
@@ -264,12 +270,11 @@ export class DuckdbTables implements JournalTables {
     return this.#read((session) => views.listJobs(session, shard, filter));
   }
 
-  async events(
-    shard: number,
-    after: number,
-    limit: number,
-    jobId?: JobId,
-  ): Promise<readonly EventView[]> {
+  async countJobs(shard: number, newest: number): Promise<JobCounts> {
+    return this.#read((session) => listings.countJobs(session, shard, newest));
+  }
+
+  async events(...[shard, after, limit, jobId]: LogPage): Promise<readonly EventView[]> {
     const refuseIfPast = (): void => {
       const { firstSeq } = this.#shards.get(shard);
       if (after + 1 < firstSeq) throw pastRetention(after, firstSeq);
@@ -308,8 +313,7 @@ export class DuckdbTables implements JournalTables {
   }
 
   async inbox(shard: number, limit: number): Promise<readonly InboxRow[]> {
-    const where = 'where t.shard = $1::integer order by t.no limit $2::bigint';
-    return this.#read((session) => selectRows(session, INBOX, where, shard, limit));
+    return this.#read((session) => listings.inboxRows(session, shard, limit));
   }
 
   async *dump(): AsyncIterable<Dumped> {

@@ -14,7 +14,7 @@ export async function foldCommits(
   session: Session,
   shards: Shards,
   shard: Shard,
-  fold: Pick<Fold, 'batch' | 'history'>,
+  fold: Pick<Fold, 'batch' | 'history' | 'chunks'>,
 ): Promise<void> {
   const { batch } = fold;
   const keys = await inTransaction(session, async () => {

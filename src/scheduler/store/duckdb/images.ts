@@ -1,4 +1,4 @@
-/** What a new leader reads back: live jobs without their payloads. */
+/** What a new leader loads: live jobs without their payloads. */
 import {
   type JobNo,
   type JobRow,

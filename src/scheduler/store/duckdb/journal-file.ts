@@ -77,7 +77,7 @@ export class JournalFile {
 
   async append(record: ShardRecord): Promise<void> {
     const { written } = this.#order();
-    const line = Buffer.from(lineOf(record), 'utf8');
+    const line = lineOf(record);
     try {
       await writeAll(written.handle, line, written.bytes);
     } catch (cause) {
@@ -181,13 +181,19 @@ function newest(records: readonly ShardRecord[]): number {
 }
 
 /** Checksum, head and body. JSON has neither tabs nor line breaks of its own. */
-function lineOf({ shard, commitNo, lastSeq, nextJobNo, term, body }: ShardRecord): string {
-  const text = `${JSON.stringify([shard, commitNo, lastSeq, nextJobNo, term])}\t${body}`;
-  return `${checksum(text)} ${text}\n`;
+function lineOf({ shard, commitNo, lastSeq, nextJobNo, term, body }: ShardRecord): Buffer {
+  const head = JSON.stringify([shard, commitNo, lastSeq, nextJobNo, term]);
+  // Encoded once: the checksum of a text would encode it again.
+  const line = Buffer.from(`${NO_CHECKSUM} ${head}\t${body}\n`, 'utf8');
+  line.write(checksum(line.subarray(NO_CHECKSUM.length + 1, -1)), 'latin1');
+  return line;
 }
 
-function checksum(text: string): string {
-  return crc32(text).toString(16).padStart(8, '0');
+/** The place of a checksum. */
+const NO_CHECKSUM = '00000000';
+
+function checksum(text: Buffer | string): string {
+  return crc32(text).toString(16).padStart(NO_CHECKSUM.length, '0');
 }
 
 function recordsIn(path: string, content: string): { records: ShardRecord[]; bytes: number } {

@@ -62,8 +62,11 @@ export class Journal {
     this.#records.push(record);
   }
 
-  oldest(shard: number, limit: number): readonly ShardRecord[] {
-    return this.#records.filter((record) => record.shard === shard).slice(0, limit);
+  /** Of those after commit `after`. */
+  oldest(shard: number, after: number, limit: number): readonly ShardRecord[] {
+    const isLater = (record: ShardRecord): boolean =>
+      record.shard === shard && record.commitNo > after;
+    return this.#records.filter(isLater).slice(0, limit);
   }
 
   find(shard: number, commitNo: number): ShardRecord | undefined {

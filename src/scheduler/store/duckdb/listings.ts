@@ -6,11 +6,19 @@ import type {
   ScheduleRow,
   TaskId,
 } from '../../core/index.ts';
-import type { DeadFilter, DeadTask, NodeView } from '../store.ts';
+import {
+  type ClusterImage,
+  type DeadFilter,
+  type DeadTask,
+  type InboxRow,
+  type JobCounts,
+  NO_JOBS,
+  type NodeView,
+} from '../store.ts';
 import { rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
 import { type Session } from './session.ts';
-import { DECLARATIONS, NODE, SCHEDULE, TASK } from './tables.ts';
+import { DECLARATIONS, INBOX, LIMIT, NODE, SCHEDULE, TASK } from './tables.ts';
 
 const BY_ID = 'where t.shard = $1::integer order by t.id';
 
@@ -64,4 +72,40 @@ export async function deadTasks(
     taskId: cells.at(-2) as TaskId,
     executor: cells.at(-1) as string,
   }));
+}
+
+export async function countJobs(
+  session: Session,
+  shard: number,
+  newest: number,
+): Promise<JobCounts> {
+  const found = await session.rows(
+    `select state, count(*)::integer from (
+       select state from job where shard = $1::integer order by no desc limit $2::bigint)
+      group by state`,
+    shard,
+    newest,
+  );
+  const counts = Object.fromEntries(found) as Partial<JobCounts>;
+  return { ...NO_JOBS, ...counts };
+}
+
+/** What a new leader loads first. */
+export async function clusterRows(
+  session: Session,
+  shard: number,
+): Promise<Pick<ClusterImage, 'nodes' | 'schedules' | 'limits'>> {
+  const nodes = await selectRows(session, NODE, BY_ID, shard);
+  const schedules = await selectRows(session, SCHEDULE, BY_ID, shard);
+  const limits = await selectRows(session, LIMIT, BY_ID, shard);
+  return { nodes, schedules, limits };
+}
+
+export function inboxRows(
+  session: Session,
+  shard: number,
+  limit: number,
+): Promise<readonly InboxRow[]> {
+  const where = 'where t.shard = $1::integer order by t.no limit $2::bigint';
+  return selectRows(session, INBOX, where, shard, limit);
 }

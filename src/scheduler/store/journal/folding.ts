@@ -5,8 +5,9 @@
  */
 import { Backoff, type Clock } from '../../../kit/index.ts';
 import { type Batch, isMillraceError, MillraceError, type TermId } from '../../core/index.ts';
-import { unpackBatch } from './pack.ts';
+import { type PackedBatch, unpackBatch } from './pack.ts';
 import type { Counters } from '../store.ts';
+import { LeasedTasks } from './leased.ts';
 import { Pending } from './pending.ts';
 import type { JournalRecord, JournalTables } from './port.ts';
 
@@ -15,7 +16,7 @@ export async function catchUp(tables: JournalTables, shard: number): Promise<Cou
   for (;;) {
     const { head, foldedNo } = await tables.journalState(shard);
     if (foldedNo === head.commitNo) return head;
-    const [pending] = layersOf(await tables.journal(shard, RECORDS_AT_ONCE));
+    const [pending] = layersOf(await tables.journal(shard, foldedNo, RECORDS_AT_ONCE));
     // False: somebody else was faster. What is left then shows the next look.
     if (pending !== undefined) await fold(tables, shard, pending);
   }
@@ -54,11 +55,12 @@ export interface FoldingOptions {
 }
 
 /** Rows and bytes that wait at most: more than a fold takes in one go, less than hurts. */
-const ROWS_MAX = 100_000;
+const ROWS_MAX = 400_000;
 const CHARS_MAX = 64 * 1024 * 1024;
-/** So much is folded at once, without waiting for more. */
-const ROWS_WORTH = 20_000;
-const CHARS_WORTH = 4 * 1024 * 1024;
+/** So much is folded at once, without waiting for more. The more wait, the more rows are written once only; but a new leader
+ * has to fold them before it can begin. */
+const ROWS_WORTH = 60_000;
+const CHARS_WORTH = 8 * 1024 * 1024;
 
 const RETRY = { firstMs: 20, maxMs: 500 };
 
@@ -66,6 +68,8 @@ const RETRY = { firstMs: 20, maxMs: 500 };
 export class Folding {
   readonly #options: FoldingOptions;
   readonly #backoff = new Backoff(RETRY);
+  /** By the commits of this term. */
+  readonly leased: LeasedTasks = new LeasedTasks();
   #head: Counters;
   #open: Pending;
   /** What is on its way into the tables, oldest first. */
@@ -102,11 +106,13 @@ export class Folding {
   }
 
   /** A commit that the journal has. */
-  add(term: TermId, batch: Batch, chars: number): void {
-    if (!this.#open.add(term, batch, chars)) {
+  add(term: TermId, batch: Batch, { body, chunks }: PackedBatch): void {
+    const { length } = body;
+    if (!this.#open.add(term, batch, length, chunks)) {
       this.#close();
-      this.#open.add(term, batch, chars);
+      this.#open.add(term, batch, length, chunks);
     }
+    this.leased.add(batch);
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;
@@ -114,13 +120,18 @@ export class Folding {
     else this.#startAfter(this.#options.afterMs);
   }
 
-  /** Settles when everything that was added before is in the tables; throws when they cannot follow. */
-  async flush(): Promise<void> {
+  /**
+   * Settles when everything that was added before is in the tables; throws when they cannot follow. False when the term
+   * has ended before: then the rest is only in the journal.
+   */
+  async flush(): Promise<boolean> {
     const upTo = this.#open.commitNo;
-    while (!this.#ended && this.#foldedNo < upTo) await this.#foldNow();
+    while (!this.#ended && this.foldedNo < upTo) await this.#foldNow();
+    return this.foldedNo >= upTo;
   }
 
-  get #foldedNo(): number {
+  /** The last commit that the tables have. */
+  get foldedNo(): number {
     return (this.#closed[0] ?? this.#open).after;
   }
 

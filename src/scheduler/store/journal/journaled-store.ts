@@ -6,10 +6,11 @@
 import { type Clock, withDeadline } from '../../../kit/index.ts';
 import { type Batch, type Instant, isMillraceError, type TaskRef } from '../../core/index.ts';
 import { checkUnique } from '../batch-checks.ts';
-import { deposed } from '../refusals.ts';
+import { deposed, rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
 import { type Campaign, type Candidacy, refKey, type Store, type Term } from '../store.ts';
-import { catchUp, Folding, layersOf } from './folding.ts';
+import { FollowedJournal } from './followed-journal.ts';
+import { catchUp, Folding } from './folding.ts';
 import * as overlay from './overlay.ts';
 import { packBatch } from './pack.ts';
 import type { JournalTables } from './port.ts';
@@ -23,6 +24,8 @@ export interface JournalOptions {
 
 /** How long a leader that steps down may take to leave tidy tables; the next one can do it as well. */
 const LEAVING_MS = 3_000;
+/** Calls of a term do not come later than this many terms. */
+const ENDED_MAX = 100;
 
 export function journaled(tables: JournalTables, options: JournalOptions): Store {
   const journal = new Journal(tables, options);
@@ -31,6 +34,14 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
     async (...args: A): Promise<T> => {
       await journal.settle(args[0]);
       return read.apply(tables, args);
+    };
+  /** What a leader goes on from. */
+  const loaded =
+    <A extends [shard: number, ...rest: never[]], T>(read: (...args: A) => Promise<T>) =>
+    async (...args: A): Promise<T> => {
+      const value = await settled(read)(...args);
+      await journal.checkTables(args[0]);
+      return value;
     };
   return {
     kind: tables.kind,
@@ -42,23 +53,27 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
       prune: settled((shard, quietMs) => tables.taskLog.prune(shard, quietMs)),
     },
     campaign: (candidacy) => journal.campaign(candidacy),
-    renew: (term, ttlMs, commitNo) =>
-      journal.whileLeading(term, () => tables.renew(term, ttlMs, commitNo)),
+    renew: (term, ttlMs, commitNo) => journal.renew(term, ttlMs, commitNo),
     resign: (term) => journal.resign(term),
     leader: (shard) => tables.leader(shard),
     termEnd: (shard, term) => tables.termEnd(shard, term),
     ...(tables.whenVacant === undefined ? {} : { whenVacant: tables.whenVacant.bind(tables) }),
     commit: (term, ttlMs, batch) => journal.commit(term, ttlMs, batch),
-    prune: (term, retention) => journal.alone(term, () => tables.prune(term, retention)),
+    prune: (term, retention) =>
+      journal.whileLeading(term, () =>
+        tables.prune(term, retention, (act) => journal.alone(term, act)),
+      ),
     changeDeclarations: (term, kind, change) =>
       journal.whileLeading(term, () => tables.changeDeclarations(term, kind, change)),
+    unfolded: (shard) => journal.unfolded(shard),
     ...overlaid(tables, journal),
-    loadCluster: settled(tables.loadCluster),
-    loadBusyJobs: settled(tables.loadBusyJobs),
-    loadJobs: settled(tables.loadJobs),
-    loadJob: settled(tables.loadJob),
+    loadCluster: loaded(tables.loadCluster),
+    loadBusyJobs: loaded(tables.loadBusyJobs),
+    loadJobs: loaded(tables.loadJobs),
+    loadJob: loaded(tables.loadJob),
     task: settled(tables.task),
     jobs: settled(tables.jobs),
+    countJobs: settled(tables.countJobs),
     nodes: settled(tables.nodes),
     schedules: settled(tables.schedules),
     declarations: (shard, kind) => tables.declarations(shard, kind),
@@ -74,7 +89,7 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
 type Overlaid = Pick<
   Store,
   | ('inputs' | 'results' | 'steps' | 'keys' | 'jobIdForKey' | 'taskRows')
-  | ('jobRow' | 'job' | 'events' | 'lastSeq')
+  | ('jobRow' | 'takenIds' | 'job' | 'events' | 'lastSeq')
 >;
 
 /** What a leader and its clients ask all the time. */
@@ -105,6 +120,12 @@ function overlaid(tables: JournalTables, journal: Journal): Overlaid {
     },
     jobRow: async (shard, id) =>
       overlay.jobRow(await journal.layers(shard), id, () => tables.jobRow(shard, id)),
+    takenIds: async (shard, ids) => {
+      const layers = await journal.layers(shard);
+      const pending = new Set(ids.filter((id) => overlay.isTaken(layers, id)));
+      const rest = pending.size === 0 ? ids : ids.filter((id) => !pending.has(id));
+      return new Set([...pending, ...(await tables.takenIds(shard, rest))]);
+    },
     job: async (shard, id) => {
       const read = () => tables.job(shard, id);
       const view = await overlay.jobView(await journal.layers(shard), id, read);
@@ -125,12 +146,16 @@ interface Led {
   readonly folding: Promise<Folding>;
 }
 
+const nameOf = ({ shard, epoch, id }: Term): string => `${shard}/${epoch}/${id}`;
+
 class Journal {
   readonly #tables: JournalTables;
   readonly #options: JournalOptions;
   readonly #led: Map<number, Led> = new Map();
-  /** What was last read from the journal of a shard that is not led from here. */
-  #read: { readonly place: string; readonly layers: overlay.Layers } = { place: '', layers: [] };
+  /** Of shards that are not led from here. */
+  readonly #followed: Map<number, FollowedJournal> = new Map();
+  /** Terms that were led from here. */
+  readonly #ended: Set<string> = new Set();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(tables: JournalTables, options: JournalOptions) {
@@ -153,21 +178,46 @@ class Journal {
       await folding.room();
       checkBatch(batch, folding.head);
       checkUnique(batch);
-      const left = unproven(batch, folding.layers);
-      if (left !== null) await this.#tables.check(term.shard, left);
-      const { commitNo, lastSeq, nextJobNo } = batch;
-      const body = packBatch(batch);
-      const record = { commitNo, lastSeq, nextJobNo, body };
-      const at = await this.whileLeading(term, () => this.#tables.append(term, ttlMs, record));
-      folding.add(term.id, batch, body.length);
+      const left = unproven(batch, folding.layers, folding.leased);
+      const { commitNo, lastSeq, nextJobNo, events } = batch;
+      const packed = packBatch(batch);
+      const eventCount = events.length;
+      const { foldedNo } = folding;
+      const record = { commitNo, lastSeq, nextJobNo, eventCount, foldedNo, body: packed.body };
+      const at = await this.whileLeading(term, () =>
+        this.#tables.append(term, ttlMs, record, left),
+      );
+      folding.add(term.id, batch, packed);
       return at;
     });
+  }
+
+  /** A leader that commits nothing notices in this way that its tables have gone back. */
+  renew(term: Term, ttlMs: number, commitNo: number): Promise<Instant> {
+    return this.whileLeading(term, async () => {
+      const now = await this.#tables.renew(term, ttlMs, commitNo);
+      await this.#checkTables(term);
+      return now;
+    });
+  }
+
+  /** Throws `rewound` when the tables lack what was folded in the term that leads here: another store has taken their
+   * place, and what was read from it is older than what this leader has acknowledged. */
+  async checkTables(shard: number): Promise<void> {
+    const term = this.#led.get(shard)?.term;
+    if (term !== undefined) await this.whileLeading(term, () => this.#checkTables(term));
+  }
+
+  async #checkTables(term: Term): Promise<void> {
+    const expected = (await this.#led.get(term.shard)?.folding)?.foldedNo ?? 0;
+    const { foldedNo } = await this.#tables.journalState(term.shard);
+    if (foldedNo < expected) throw rewound(term, expected, foldedNo);
   }
 
   /** With the tables up to date and no commit meanwhile. */
   alone<T>(term: Term, act: () => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      await (await this.#foldingOf(term)).flush();
+      if (!(await (await this.#foldingOf(term)).flush())) throw deposed(term);
       return this.whileLeading(term, act);
     });
   }
@@ -190,6 +240,8 @@ class Journal {
 
   async close(): Promise<void> {
     for (const [shard, led] of this.#led) await this.#tidy(shard, led);
+    // A late call hears that the store is closed, not that somebody else leads.
+    this.#ended.clear();
     await this.#tables.close();
   }
 
@@ -210,8 +262,8 @@ class Journal {
   /** Settles when the tables show all that was committed before the call. */
   async settle(shard: number): Promise<void> {
     const led = this.#led.get(shard);
-    if (led !== undefined) await (await led.folding).flush();
-    else await catchUp(this.#tables, shard);
+    if (led !== undefined && (await (await led.folding).flush())) return;
+    await catchUp(this.#tables, shard);
   }
 
   async afterFold<T>(shard: number, read: () => Promise<T>): Promise<T> {
@@ -224,14 +276,16 @@ class Journal {
   async layers(shard: number): Promise<overlay.Layers> {
     const led = this.#led.get(shard);
     if (led !== undefined) return (await led.folding).layers;
-    const { head, foldedNo } = await this.#tables.journalState(shard);
-    if (foldedNo === head.commitNo) return [];
-    const place = `${shard}/${foldedNo}/${head.commitNo}`;
-    if (this.#read.place !== place) {
-      const records = await this.#tables.journal(shard, head.commitNo - foldedNo);
-      this.#read = { place, layers: layersOf(records).toReversed() };
+    let followed = this.#followed.get(shard);
+    if (followed === undefined) {
+      this.#followed.set(shard, (followed = new FollowedJournal(this.#tables, shard)));
     }
-    return this.#read.layers;
+    return followed.layers();
+  }
+
+  async unfolded(shard: number): Promise<number | null> {
+    const folding = await this.#led.get(shard)?.folding;
+    return folding === undefined ? null : folding.head.commitNo - folding.foldedNo;
   }
 
   async head(shard: number): Promise<{ readonly lastSeq: number }> {
@@ -267,6 +321,8 @@ class Journal {
 
   async #foldingOf(term: Term): Promise<Folding> {
     const led = this.#led.get(term.shard);
+    // A late call must not lead anew: what is known of a term that is over stands still, and reads would show that.
+    if (this.#ended.has(nameOf(term))) throw deposed(term);
     if (led === undefined) return this.#lead(term);
     if (led.term.id !== term.id) throw deposed(term);
     return led.folding;
@@ -298,7 +354,14 @@ class Journal {
   async #leave(shard: number): Promise<void> {
     const led = this.#led.get(shard);
     this.#led.delete(shard);
+    if (led !== undefined) this.#forget(led.term);
     await led?.folding.then((folding) => folding.end()).catch(() => {});
+  }
+
+  #forget(term: Term): void {
+    this.#ended.add(nameOf(term));
+    const [oldest] = this.#ended;
+    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   /** Commits one after the other, and nothing between the flush and the act that needs it. */

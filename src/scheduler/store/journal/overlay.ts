@@ -91,6 +91,10 @@ export async function stepsOf(
   return [...steps.values()];
 }
 
+export function isTaken(layers: Layers, id: JobId): boolean {
+  return layers.some((layer) => layer.jobNoOf(id) !== undefined);
+}
+
 export async function jobRow(
   layers: Layers,
   id: JobId,

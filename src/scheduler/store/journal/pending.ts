@@ -23,6 +23,7 @@ import type {
   TaskSpecRow,
   TermId,
 } from '../../core/index.ts';
+import { CHUNK_EVENTS, chunksOf, type EventChunk } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
 import type { Counters } from '../store.ts';
 import type { Fold } from './port.ts';
@@ -71,6 +72,7 @@ export class Pending {
   readonly #takenSteps: Set<string> = new Set();
   readonly #inboxDeletes: number[] = [];
   readonly #events: EventRow[] = [];
+  readonly #chunks: EventChunk[] = [];
   readonly #after: number;
   #last: Counters | null = null;
   #term: TermId | null = null;
@@ -134,8 +136,17 @@ export class Pending {
     return this.#keys.get(scope);
   }
 
-  /** False when the batch cannot be merged with what is here: this has to be folded first. */
-  add(term: TermId, batch: Batch, chars: number): boolean {
+  /**
+   * False when the batch cannot be merged with what is here: this has to be folded first.
+   *
+   * @param chars the length of its record.
+   */
+  add(
+    term: TermId,
+    batch: Batch,
+    chars: number,
+    chunks: readonly EventChunk[] = chunksOf(batch.events),
+  ): boolean {
     if (this.#isInTheWay(batch)) return false;
     if (batch.commitNo !== this.commitNo + 1) {
       throw badRow(`commit ${batch.commitNo}`, `the journal is at ${this.commitNo}`);
@@ -151,6 +162,7 @@ export class Pending {
     for (const id of batch.limitDeletes) this.#limits.set(id, null);
     for (const no of batch.inboxDeletes) this.#inboxDeletes.push(no);
     for (const event of batch.events) this.#events.push(event);
+    this.#chunks.push(...chunks);
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#last = { commitNo, lastSeq, nextJobNo };
     this.#term = term;
@@ -266,6 +278,7 @@ export class Pending {
       after: this.#after,
       term: this.#term,
       history,
+      chunks: this.#chunksWorthKeeping(),
       batch: {
         ...this.#last,
         ...lists,
@@ -285,6 +298,12 @@ export class Pending {
         events: this.#events,
       },
     };
+  }
+
+  /** Chunks of many small commits are put together: each is a row, and is looked at by whoever reads the log. */
+  #chunksWorthKeeping(): readonly EventChunk[] {
+    const isLarge = this.#events.length >= this.#chunks.length * (CHUNK_EVENTS / 4);
+    return isLarge ? this.#chunks : chunksOf(this.#events);
   }
 
   #jobLists(): JobLists {
@@ -341,8 +360,9 @@ function keyOf({ jobNo, taskNo, run, name }: Omit<StepRow, 'body'>): string {
   return `${jobNo}/${taskNo}/${run}/${name}`;
 }
 
+/** Events are not counted: hundreds of them become one row. */
 function rowsIn(batch: Batch): number {
-  let rows = 0;
+  let rows = -batch.events.length;
   for (const list of Object.values(batch)) if (Array.isArray(list)) rows += list.length;
   return rows;
 }

@@ -4,10 +4,16 @@
  * last form.
  */
 import type { Batch, Instant, TaskRow, TermId } from '../../core/index.ts';
-import type { Counters, Store, Term } from '../store.ts';
+import type { EventChunk } from '../event-chunk.ts';
+import type { Counters, Pruned, Retention, Store, Term } from '../store.ts';
 
 /** One commit as it is appended, with the counters after it. */
 export interface NewRecord extends Counters {
+  /** The events of the commit: the numbers up to `lastSeq`. */
+  readonly eventCount: number;
+  /** How far the tables were when the rows of the commit were checked against them. Tables that are behind that have
+   * another history, although it may have the same commits: `rewound`. */
+  readonly foldedNo: number;
   readonly body: string;
 }
 
@@ -20,6 +26,8 @@ export interface JournalRecord {
 
 /** How far the journal goes, and how far the tables have followed. */
 export interface JournalState {
+  /** The last leader's. Another one may have another history: what was read of the journal before is worth nothing. */
+  readonly term: TermId | null;
   readonly head: Counters;
   readonly foldedNo: number;
 }
@@ -33,21 +41,33 @@ export interface Fold {
   readonly batch: Batch;
   /** Ended runs that never were in the tables, straight to the history. */
   readonly history: readonly TaskRow[];
+  /** The events of the batch as they are stored. */
+  readonly chunks: readonly EventChunk[];
 }
 
-export interface JournalTables extends Omit<Store, 'commit'> {
+/** Acts with the tables up to date and no commit meanwhile. */
+export type Alone = <T>(act: () => Promise<T>) => Promise<T>;
+
+/** What a commit appends: see `JournalTables.append`. */
+export type Appended = Parameters<JournalTables['append']>;
+
+export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
   /**
-   * Throws `bad_row` when rows of a batch contradict the tables: a name that is taken, a task that is not there. What
-   * commits that are only in the journal say of them has been taken out of the batch.
+   * Fenced and numbered like a commit: see `Store.commit`. Throws `bad_row` when rows of `unproven` contradict the tables:
+   * a name that is taken, a task that is not there. These are the rows of the commit on which the commits that are only in
+   * the journal say nothing; null when there are none.
    */
-  check(shard: number, unproven: Batch): Promise<void>;
-  /** Fenced and numbered like a commit: see `Store.commit`. */
-  append(term: Term, ttlMs: number, record: NewRecord): Promise<Instant>;
+  append(term: Term, ttlMs: number, record: NewRecord, unproven: Batch | null): Promise<Instant>;
   /** Returns false, and changes nothing, unless the tables are at `after` and the commit is of that term. */
   fold(shard: number, fold: Fold): Promise<boolean>;
   /** Shards whose tables are not where their journal is. */
   shardsBehind(): Promise<readonly number[]>;
   journalState(shard: number): Promise<JournalState>;
-  /** The oldest records that are not in the tables; fewer when they are large, but none only when there are none. */
-  journal(shard: number, limit: number): Promise<readonly JournalRecord[]>;
+  /**
+   * The oldest records after commit `after`; fewer when they are large, but none only when there are none. Those that are in
+   * the tables may be missing.
+   */
+  journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]>;
+  /** See `Store.prune`. What is removed is chosen, or looked at once more, within `alone`. */
+  prune(term: Term, retention: Retention, alone: Alone): Promise<Pruned>;
 }

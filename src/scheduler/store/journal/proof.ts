@@ -6,16 +6,18 @@ import {
   type Batch,
   batchOf,
   type JobNo,
+  taskKey,
   type TaskRef,
   type TaskSpecRow,
 } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
+import type { LeasedTasks } from './leased.ts';
 import type { Layers } from './overlay.ts';
 import { type PendingSignal, signalKey } from './pending.ts';
 
 /** Null when there is nothing left to ask; throws `bad_row` where the layers say the contrary. */
-export function unproven(batch: Batch, layers: Layers): Batch | null {
-  const proof = new Proof(batch, layers);
+export function unproven(batch: Batch, layers: Layers, leased: LeasedTasks): Batch | null {
+  const proof = new Proof(batch, layers, leased);
   const left = {
     jobInserts: proof.newJobs(),
     jobUpdates: batch.jobUpdates.filter(({ no }) => !proof.hasJob(no)),
@@ -36,22 +38,26 @@ export function unproven(batch: Batch, layers: Layers): Batch | null {
 class Proof {
   readonly #batch: Batch;
   readonly #layers: Layers;
+  readonly #leased: LeasedTasks;
   readonly #jobs: ReadonlySet<JobNo>;
-  readonly #tasks: ReadonlySet<string>;
+  readonly #tasks: ReadonlySet<number>;
 
-  constructor(batch: Batch, layers: Layers) {
+  constructor(batch: Batch, layers: Layers, leased: LeasedTasks) {
     this.#batch = batch;
     this.#layers = layers;
+    this.#leased = leased;
     this.#jobs = new Set(batch.jobInserts.map(({ no }) => no));
-    this.#tasks = new Set(batch.taskInserts.map(taskKey));
+    this.#tasks = new Set(batch.taskInserts.map(refKey));
   }
 
   hasJob(no: JobNo): boolean {
-    return this.#jobs.has(no) || this.#layers.some((layer) => layer.job(no) !== undefined);
+    if (this.#jobs.has(no) || this.#leased.hasJob(no)) return true;
+    return this.#layers.some((layer) => layer.job(no) !== undefined);
   }
 
   hasTask(ref: TaskRef): boolean {
-    return this.#tasks.has(taskKey(ref)) || this.#layers.some((layer) => layer.task(ref));
+    if (this.#tasks.has(refKey(ref)) || this.#leased.has(ref)) return true;
+    return this.#layers.some((layer) => layer.task(ref));
   }
 
   /** The tables have nothing of it. */
@@ -60,7 +66,7 @@ class Proof {
   }
 
   #isNewTask(ref: TaskRef): boolean {
-    if (this.#tasks.has(taskKey(ref))) return true;
+    if (this.#tasks.has(refKey(ref))) return true;
     return this.#layers.some((layer) => (layer.task(ref)?.spec ?? null) !== null);
   }
 
@@ -93,7 +99,7 @@ class Proof {
       }
     }
     for (const spec of joining) {
-      const row = `task ${taskKey(spec)}`;
+      const row = `task ${nameOf(spec)}`;
       if (this.#layers.some((layer) => layer.task(spec))) throw badRow(row, 'its number is taken');
       if (ids.has(`${spec.jobNo}/${spec.id}`)) throw badRow(row, `its id ${spec.id} is taken`);
     }
@@ -107,7 +113,7 @@ class Proof {
       for (const layer of this.#layers) {
         const runs = layer.job(ref.jobNo)?.history ?? [];
         if (runs.some(({ taskNo, run }) => taskNo === ref.taskNo && run === row.run)) {
-          throw badRow(`the history of task ${taskKey(ref)}`, `run ${row.run} is there`);
+          throw badRow(`the history of task ${nameOf(ref)}`, `run ${row.run} is there`);
         }
       }
       return false;
@@ -115,14 +121,18 @@ class Proof {
   }
 
   newResults(): Batch['results'] {
-    for (const { run, ...ref } of [...this.#batch.results, ...this.#batch.copiedResults]) {
-      for (const layer of this.#layers) {
-        const isThere = layer.task(ref)?.results.some((row) => row.run === run) === true;
-        if (isThere) throw badRow(`the result of task ${taskKey(ref)}`, `run ${run} has one`);
+    const { results, copiedResults } = this.#batch;
+    for (const list of [results, copiedResults]) for (const row of list) this.#checkResult(row);
+    const copied = copiedResults.map((row) => ({ ...row, body: '' }));
+    return [...results, ...copied].filter((ref) => !this.#isNewTask(ref));
+  }
+
+  #checkResult(ref: TaskRef & { readonly run: number }): void {
+    for (const layer of this.#layers) {
+      if (layer.task(ref)?.results.some(({ run }) => run === ref.run) === true) {
+        throw badRow(`the result of task ${nameOf(ref)}`, `run ${ref.run} has one`);
       }
     }
-    const copied = this.#batch.copiedResults.map((row) => ({ ...row, body: '' }));
-    return [...this.#batch.results, ...copied].filter((ref) => !this.#isNewTask(ref));
   }
 
   /** A taken signal becomes a step. */
@@ -141,7 +151,7 @@ class Proof {
         : (keyUpserts.findLast((each) => each.scope === scope) ??
           this.#layers.map((layer) => layer.key(scope)).find((each) => each !== undefined));
       if (key !== undefined && key?.state !== 'completed') {
-        throw badRow(`the result of task ${taskKey(row)}`, `key ${scope} is not completed`);
+        throw badRow(`the result of task ${nameOf(row)}`, `key ${scope} is not completed`);
       }
       return key === undefined;
     });
@@ -183,6 +193,10 @@ class Proof {
   }
 }
 
-function taskKey({ jobNo, taskNo }: TaskRef): string {
+function refKey({ jobNo, taskNo }: TaskRef): number {
+  return taskKey(jobNo, taskNo);
+}
+
+function nameOf({ jobNo, taskNo }: TaskRef): string {
   return `${jobNo}/${taskNo}`;
 }

@@ -1,6 +1,22 @@
-/** Reading back: what a new leader loads, and what people see. */
-import type { JobNo, JobRow, KeyRow, SignalRow, TaskRow, TaskSpecRow } from '../../core/index.ts';
-import type { EventView, JobFilter, JobImage, JobPortion, JobView, TaskView } from '../store.ts';
+/** What a new leader loads, and what people see. */
+import type {
+  JobNo,
+  JobRow,
+  KeyRow,
+  SignalRow,
+  TaskRef,
+  TaskRow,
+  TaskSpecRow,
+} from '../../core/index.ts';
+import {
+  type EventView,
+  type JobFilter,
+  type JobImage,
+  type JobPortion,
+  type JobView,
+  refKey,
+  type TaskView,
+} from '../store.ts';
 import type { JobRecord, Shard, TaskRecord } from './shard.ts';
 
 const byTaskNo = (a: TaskRecord, b: TaskRecord): number => a.spec.taskNo - b.spec.taskNo;
@@ -93,4 +109,19 @@ export function listEvents(
     views.push({ ...event, jobId: job?.row.id ?? null, taskId: task?.spec.id ?? null });
   }
   return views;
+}
+
+/** Inputs or results of tasks, by `refKey`. */
+export function payloads(
+  { jobs }: Shard,
+  refs: readonly TaskRef[],
+  pick: (record: TaskRecord) => string | null,
+): ReadonlyMap<string, string> {
+  const found = new Map<string, string>();
+  for (const { jobNo, taskNo } of refs) {
+    const record = jobs.get(jobNo)?.tasks.get(taskNo);
+    const body = record === undefined ? null : pick(record);
+    if (body !== null) found.set(refKey(jobNo, taskNo), body);
+  }
+  return found;
 }

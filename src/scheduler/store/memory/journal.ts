@@ -12,13 +12,19 @@ export function headOf(shard: Shard): Counters {
 }
 
 export function stateOf(shard: Shard): JournalState {
-  return { head: headOf(shard), foldedNo: shard.commitNo };
+  const term = shard.leaderTerm?.term ?? null;
+  return { term, head: headOf(shard), foldedNo: shard.commitNo };
+}
+
+export function recordsAfter({ journal }: Shard, after: number): Shard['journal'] {
+  return journal.filter(({ commitNo }) => commitNo > after);
 }
 
 export function appendRecord(shard: Shard, term: Term, record: NewRecord): Shard {
   const { commitNo } = headOf(shard);
   const last = record.commitNo - 1;
   if (commitNo !== last) throw rewound(term, last, commitNo);
+  if (shard.commitNo < record.foldedNo) throw rewound(term, record.foldedNo, shard.commitNo);
   shard.journal.push({ ...record, term: term.id });
   return shard;
 }

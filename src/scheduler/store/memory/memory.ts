@@ -22,9 +22,10 @@ import type {
 import type {
   Fold,
   JournalRecord,
+  Alone,
+  Appended,
   JournalState,
   JournalTables,
-  NewRecord,
 } from '../journal/port.ts';
 import { deposed, notEmpty, pastRetention, rewound } from '../refusals.ts';
 import {
@@ -37,6 +38,7 @@ import {
   type Dumped,
   type EventView,
   type InboxRow,
+  type JobCounts,
   type JobFilter,
   type JobImage,
   type JobPortion,
@@ -54,24 +56,32 @@ import {
 } from '../store.ts';
 import { applyBatch } from './apply.ts';
 import { checkStored } from './stored-checks.ts';
-import { appendRecord, foldRecords, headOf, stateOf } from './journal.ts';
-import { busyJobs, imageOf, jobView, listEvents, listJobs, portion, taskView } from './images.ts';
+import { appendRecord, foldRecords, headOf, recordsAfter, stateOf } from './journal.ts';
+import {
+  busyJobs,
+  imageOf,
+  jobView,
+  listEvents,
+  listJobs,
+  payloads,
+  portion,
+  taskView,
+} from './images.ts';
 import { pruneShard } from './prune.ts';
 import {
   emptyShard,
   isEmpty,
   expired,
   firstSeq,
+  infoOf,
   isTermOf,
   type JobRecord,
-  type LeaderTerm,
   type Shard,
-  type TaskRecord,
   until,
 } from './shard.ts';
 import { MemoryTaskLog } from './task-log.ts';
 import { dumpShard, Filling } from './transfer.ts';
-import { byId, deadTasks, nodeViews } from './views.ts';
+import { byId, countJobs, deadTasks, nodeViews } from './views.ts';
 
 /** How many terms are remembered; a caller that names an older one must start anew. */
 const TERMS_MAX = 1_000;
@@ -82,7 +92,9 @@ export interface MemoryOptions {
 }
 
 /** A store that can be rewound, as databases are by restores and fail-overs. */
-export interface MemoryStore extends Store, JournalTables {
+export interface MemoryStore extends Omit<Store, 'prune'>, Omit<JournalTables, 'prune'> {
+  prune(term: Term, retention: Retention, alone?: Alone): Promise<Pruned>;
+
   /** Takes a copy of all there is. The answer brings the store back to it, any number of times. */
   snapshot(): () => void;
 }
@@ -167,11 +179,8 @@ class PlainMaps implements MemoryStore {
     for (const row of put) known.set(row.id, row);
   }
 
-  async check(shardNo: number, unproven: Batch): Promise<void> {
-    checkStored(this.#read(shardNo), unproven);
-  }
-
-  async append(term: Term, ttlMs: number, record: NewRecord): Promise<Instant> {
+  async append(...[term, ttlMs, record, unproven]: Appended): Promise<Instant> {
+    if (unproven !== null) checkStored(this.#read(term.shard), unproven);
     return this.#extend(appendRecord(this.#led(term), term, record), ttlMs);
   }
 
@@ -187,12 +196,12 @@ class PlainMaps implements MemoryStore {
     return stateOf(this.#read(shardNo));
   }
 
-  async journal(shardNo: number, limit: number): Promise<readonly JournalRecord[]> {
-    return this.#read(shardNo).journal.slice(0, limit);
+  async journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]> {
+    return recordsAfter(this.#read(shard), after).slice(0, limit);
   }
 
-  async prune(term: Term, retention: Retention): Promise<Pruned> {
-    return pruneShard(this.#led(term), retention, this.#now());
+  async prune(term: Term, retention: Retention, alone: Alone = (act) => act()): Promise<Pruned> {
+    return alone(async () => pruneShard(this.#led(term), retention, this.#now()));
   }
 
   async loadCluster(shard: number): Promise<ClusterImage> {
@@ -219,12 +228,12 @@ class PlainMaps implements MemoryStore {
   }
 
   async inputs(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, string>> {
-    return this.#payloads(shard, refs, ({ spec }) => spec.input);
+    return payloads(this.#read(shard), refs, ({ spec }) => spec.input);
   }
 
   async results(shard: number, refs: readonly TaskRef[]): Promise<ReadonlyMap<string, string>> {
-    return this.#payloads(
-      shard,
+    return payloads(
+      this.#read(shard),
       refs,
       ({ task, results }) => results?.get(task?.run ?? -1) ?? null,
     );
@@ -267,6 +276,10 @@ class PlainMaps implements MemoryStore {
     return this.#job(shard, id)?.row ?? null;
   }
 
+  async takenIds(shard: number, ids: readonly JobId[]): Promise<ReadonlySet<JobId>> {
+    return new Set(ids.filter((id) => this.#job(shard, id) !== undefined));
+  }
+
   async job(shard: number, id: JobId): Promise<JobView | null> {
     const job = this.#job(shard, id);
     return job === undefined ? null : jobView(job);
@@ -274,6 +287,10 @@ class PlainMaps implements MemoryStore {
 
   async jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]> {
     return listJobs(this.#read(shard), filter);
+  }
+
+  async countJobs(shard: number, newest: number): Promise<JobCounts> {
+    return countJobs(this.#read(shard), newest);
   }
 
   async events(
@@ -341,9 +358,7 @@ class PlainMaps implements MemoryStore {
 
   snapshot(): () => void {
     const copy = structuredClone(this.#shards);
-    return () => {
-      this.#shards = structuredClone(copy);
-    };
+    return () => void (this.#shards = structuredClone(copy));
   }
 
   /** The object is shared, so one client that leaves takes nothing away from the others. */
@@ -378,23 +393,4 @@ class PlainMaps implements MemoryStore {
     const no = shard.jobNos.get(id);
     return no === undefined ? undefined : shard.jobs.get(no);
   }
-
-  #payloads(
-    shard: number,
-    refs: readonly TaskRef[],
-    pick: (record: TaskRecord) => string | null,
-  ): ReadonlyMap<string, string> {
-    const { jobs } = this.#read(shard);
-    const found = new Map<string, string>();
-    for (const { jobNo, taskNo } of refs) {
-      const record = jobs.get(jobNo)?.tasks.get(taskNo);
-      const body = record === undefined ? null : pick(record);
-      if (body !== null) found.set(refKey(jobNo, taskNo), body);
-    }
-    return found;
-  }
-}
-
-function infoOf({ nodeId, url, grpc, epoch, term, expiresAt }: LeaderTerm): LeaderInfo {
-  return { nodeId, url, grpc, epoch, term, expiresAt };
 }

@@ -128,3 +128,7 @@ export function isEmpty(shard: Shard): boolean {
 export function isTermOf(leaderTerm: LeaderTerm, term: Term): boolean {
   return !leaderTerm.released && leaderTerm.epoch === term.epoch && leaderTerm.term === term.id;
 }
+
+export function infoOf({ nodeId, url, grpc, epoch, term, expiresAt }: LeaderTerm): LeaderInfo {
+  return { nodeId, url, grpc, epoch, term, expiresAt };
+}

@@ -1,5 +1,11 @@
-/** What people see of nodes and of tasks that are out of attempts. */
-import type { DeadFilter, DeadTask, NodeView } from '../store.ts';
+/** What people see of nodes, of tasks that are out of attempts, and how many jobs there are. */
+import {
+  type DeadFilter,
+  type DeadTask,
+  type JobCounts,
+  NO_JOBS,
+  type NodeView,
+} from '../store.ts';
 import { recordsOf } from './images.ts';
 import type { JobRecord, Shard } from './shard.ts';
 
@@ -39,4 +45,11 @@ function deadOf(job: JobRecord): DeadTask[] {
       ? [{ jobId: job.row.id, taskId: spec.id, executor: spec.executor, task }]
       : [],
   );
+}
+
+export function countJobs(shard: Shard, newest: number): JobCounts {
+  const rows = [...shard.jobs.values()].map(({ row }) => row).toSorted((a, b) => b.no - a.no);
+  const counts = { ...NO_JOBS };
+  for (const { state } of rows.slice(0, newest)) counts[state] += 1;
+  return counts;
 }

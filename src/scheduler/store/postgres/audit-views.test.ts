@@ -21,14 +21,17 @@ async function open() {
   const { store, url } = await openTestStore();
   const sql = postgres(url, { max: 1 });
   onTestFinished(() => sql.end());
-  return { store, sql, leader: await TestLeader.of(store, 0) };
+  const leader = await TestLeader.of(store, 0);
+  // The views show the tables, which follow a moment later. Whoever lists nodes is shown all, so the tables have it all then.
+  const followed = async (): Promise<void> => void (await store.nodes(0));
+  return { store, sql, leader, followed };
 }
 
 /** An event as the view shows it. */
 type Shown = Readonly<Record<string, string | number | null>>;
 
 test('every state of jobs and tasks has its word', async () => {
-  const { sql, leader } = await open();
+  const { sql, leader, followed } = await open();
   const ends = (at: number) => (at >= 2 ? AT : null);
   await leader.commit({
     jobInserts: JOB_STATES.map((state, at) => aJob(at + 1, { state, finishedAt: ends(at) })),
@@ -43,6 +46,7 @@ test('every state of jobs and tasks has its word', async () => {
       });
     }),
   });
+  await followed();
   const jobs = await sql`select state from millrace.jobs order by id`;
   expect(jobs.map(({ state }) => state as string)).toEqual([...JOB_STATES]);
   const tasks = await sql`select state from millrace.tasks where job = 'job-1' order by task`;
@@ -50,7 +54,7 @@ test('every state of jobs and tasks has its word', async () => {
 });
 
 test('leases name task, node, attempt, fence and beginning, and no session', async () => {
-  const { sql, leader } = await open();
+  const { sql, leader, followed } = await open();
   const lease = { nodeId: nodeId('w-1'), sessionId: sessionId('session-of-w-1'), fence: 7 };
   await leader.commit({
     nodeUpserts: [aNode('w-1')],
@@ -63,6 +67,7 @@ test('leases name task, node, attempt, fence and beginning, and no session', asy
     ],
     keyUpserts: [aKey('order-7')],
   });
+  await followed();
   const shown = { job: 'job-1', node: 'w-1', fence: '7', node_status: 'healthy' };
   expect([...(await sql`select * from millrace.leases order by task`)]).toEqual([
     { ...shown, task: 'task-0', attempt: 3, since: new Date(AT), is_held: true },
@@ -87,7 +92,7 @@ test('leases name task, node, attempt, fence and beginning, and no session', asy
 });
 
 test('the log is the one that the store reads, kind by kind', async () => {
-  const { store, sql, leader } = await open();
+  const { store, sql, leader, followed } = await open();
   await leader.submit(aJob(5), [aSpec(5, 0), aSpec(5, 1)], [aTask(5, 0), aTask(5, 1)]);
   await leader.commit({
     events: LOG_KINDS.map((kind, at) => ({
@@ -103,6 +108,7 @@ test('the log is the one that the store reads, kind by kind', async () => {
     })),
   });
   await leader.commit({ events: [{ kind: 'queued', jobNo: jobNo(5), taskNo: taskNo(0) }] });
+  await followed();
   const views = await store.events(0, 0, 1000);
   const rows = await sql<Shown[]>`
     select seq::integer, extract(epoch from at) * 1000 as at, event, job, task, node, run, attempt, fence::integer, detail

@@ -21,6 +21,7 @@ const lease = {
   sessionId: sessionId('01932f5c-6a10-7c3e-9b7a-ba9876543210'),
 };
 
+/** A task that was stored while it waited is updated once, when it has ended: the two images must fit on its page. */
 test('more than nine of ten task updates stay on their page and touch no index', async () => {
   const { store, url } = await openTestStore();
   const leader = await TestLeader.of(store, 0);
@@ -31,10 +32,12 @@ test('more than nine of ten task updates stay on their page and touch no index',
       specInserts: numbers.map((no) => aSpec(no, 0)),
       taskInserts: numbers.map((no) => aTask(no, 0)),
     });
+    await store.nodes(0);
     await leader.commit({ taskUpdates: numbers.map((no) => running(no, 0, lease)) });
     await leader.commit({
       taskUpdates: numbers.map((no) => succeeded(no, 0, { term: lease.term })),
     });
+    await store.nodes(0);
   }
   // Counters are written when the session ends.
   await store.close();
@@ -42,6 +45,6 @@ test('more than nine of ten task updates stay on their page and touch no index',
   onTestFinished(() => sql.end());
   const [row] = await sql`select n_tup_upd::int as updates, n_tup_hot_upd::int as hot
     from pg_stat_user_tables where schemaname = 'millrace' and relname = 'task'`;
-  expect(row?.['updates']).toBe(JOBS * ROUNDS * 2);
+  expect(row?.['updates']).toBe(JOBS * ROUNDS);
   expect((row?.['hot'] as number) / (row?.['updates'] as number)).toBeGreaterThan(0.9);
-}, 30_000);
+}, 60_000);

@@ -1,10 +1,11 @@
-import { expect, test } from 'vitest';
+import postgres from 'postgres';
+import { expect, onTestFinished, test } from 'vitest';
 import type { JobId } from '../../core/index.ts';
 import { openTestStore } from '../../../../test/rig/millrace-database.ts';
 import { TestLeader } from '../../../../test/rig/conformance/leader.ts';
 import { aJob } from '../../../../test/rig/conformance/rows.ts';
 import type { Run } from './connection.ts';
-import { JobRows } from './job-rows.ts';
+import { JOBS_BY_ID, JobRows, TAKEN_IDS } from './job-rows.ts';
 
 const id = (text: string): JobId => text as JobId;
 
@@ -35,3 +36,16 @@ test('each asker gets its own job, and a failure reaches all who shared the stat
   const both = await Promise.allSettled([jobs.find(0, id('a')), jobs.find(0, id('b'))]);
   expect(both.map(({ status }) => status)).toEqual(['rejected', 'rejected']);
 });
+
+test.each([JOBS_BY_ID, TAKEN_IDS])(
+  'ids are looked up in the index, also while the table has no statistics',
+  async (statement) => {
+    const { url } = await openTestStore();
+    const sql = postgres(url, { max: 1 });
+    onTestFinished(() => sql.end());
+    const lines = await sql.unsafe(`explain ${statement}`, [0, ['a', 'b']]);
+    const plan = lines.map((line) => String(line['QUERY PLAN'])).join('\n');
+    expect(plan).toMatch(/Index (Only )?Scan using job_id on job x/);
+    expect(plan).not.toMatch(/Seq Scan|job_pkey/);
+  },
+);

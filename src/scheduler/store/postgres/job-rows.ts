@@ -18,8 +18,22 @@ const IDS_MAX = 1_000;
 /** Statements at the same time: one that is slow should not hold up the others. */
 const STATEMENTS_MAX = 2;
 
-const JOBS = `select ${rows.jobs.read('j')} from millrace.job j
-  where j.shard = $1 and j.id = any ($2::text[])`;
+/** Written so that the planner looks up one id after the other, by the one index that has ids: without statistics it takes
+ * the table for a small one and walks over all of it, for each list that is submitted. */
+const ONE_BY_ONE = `unnest($2::text[]) u (id)
+  cross join lateral (select * from millrace.job x where x.id = u.id and x.shard + 0 = $1::smallint offset 0) j`;
+export const JOBS_BY_ID: string = `select ${rows.jobs.read('j')} from ${ONE_BY_ONE}`;
+export const TAKEN_IDS: string = `select u.id from ${ONE_BY_ONE}`;
+
+export async function takenIds(
+  run: Run,
+  shard: number,
+  ids: readonly JobId[],
+): Promise<ReadonlySet<JobId>> {
+  if (ids.length === 0) return new Set();
+  const found = await run(TAKEN_IDS, [shard, ...rows.ids.encode(ids)]);
+  return new Set(found.map((row) => row['id'] as JobId));
+}
 
 export class JobRows {
   readonly #run: Run;
@@ -55,7 +69,7 @@ export class JobRows {
   async #ask(shard: number, asked: readonly Asked[]): Promise<void> {
     try {
       const ids = [...new Set(asked.map(({ id }) => id))];
-      const found = await this.#run(JOBS, [shard, ...rows.ids.encode(ids)]);
+      const found = await this.#run(JOBS_BY_ID, [shard, ...rows.ids.encode(ids)]);
       const byId = new Map(found.map((row) => [row['id'] as JobId, rows.jobs.decode(row)]));
       for (const { id, answer } of asked) answer.resolve(byId.get(id) ?? null);
     } catch (error) {

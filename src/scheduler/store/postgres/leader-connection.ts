@@ -17,6 +17,7 @@ import {
   type Parameters,
   type Run,
   runOn,
+  type Session,
 } from './connection.ts';
 import { breaksConnection, unavailable } from './failure.ts';
 import { holdFor, leaseMs, limitMs } from './timeout-multiplier.ts';
@@ -173,7 +174,7 @@ export class LeaderConnection {
     return this.#inTime(answer, timeoutMultiplier);
   }
 
-  /** Behind a pooler: a transaction that brings its settings along, in the same breath. */
+  /** Behind a pooler: a transaction that sets its own settings, sent together with them. */
   async #runPooled(
     sql: postgres.Sql,
     statement: string,
@@ -264,6 +265,16 @@ function timeoutOf(ttlMs: number, timeoutMultiplier: number): string {
   return String(Math.max(1, Math.floor(ttlMs * 0.4 * timeoutMultiplier)));
 }
 
+/** Rows are found by key, always: a plan made while a table was small must not scan it ever after. */
+export const BY_KEY: Session = {
+  plan_cache_mode: 'force_generic_plan',
+  enable_seqscan: 'off',
+  enable_bitmapscan: 'off',
+  enable_material: 'off',
+  enable_hashjoin: 'off',
+  enable_mergejoin: 'off',
+};
+
 /** Everything here ends below half of the TTL, so that a leader that hangs cannot outlive its term. */
 function session(ttlMs: number, timeoutMultiplier = 1): Readonly<Record<string, string>> {
   const limitMs = timeoutOf(ttlMs, 1);
@@ -274,12 +285,6 @@ function session(ttlMs: number, timeoutMultiplier = 1): Readonly<Record<string, 
     tcp_keepalives_idle: String(Math.max(1, Math.floor(ttlMs / 5_000))),
     tcp_keepalives_interval: '1',
     tcp_keepalives_count: '2',
-    // Rows are found by key, always: a plan made while a table was small must not scan it ever after.
-    plan_cache_mode: 'force_generic_plan',
-    enable_seqscan: 'off',
-    enable_bitmapscan: 'off',
-    enable_material: 'off',
-    enable_hashjoin: 'off',
-    enable_mergejoin: 'off',
+    ...BY_KEY,
   };
 }

@@ -1,6 +1,20 @@
 /** What people see of nodes, schedules, the log's head and tasks that are out of attempts. */
-import type { Instant, JobId, ScheduleRow, TaskId, TermId } from '../../core/index.ts';
-import type { DeadFilter, DeadTask, LogHead, NodeView } from '../store.ts';
+import {
+  type Instant,
+  JOB_STATES,
+  type JobId,
+  type ScheduleRow,
+  type TaskId,
+  type TermId,
+} from '../../core/index.ts';
+import {
+  type DeadFilter,
+  type DeadTask,
+  type JobCounts,
+  type LogHead,
+  NO_JOBS,
+  type NodeView,
+} from '../store.ts';
 import type { Run } from './connection.ts';
 import type { ReadPool } from './pool.ts';
 import * as rows from './rows.ts';
@@ -90,4 +104,18 @@ export async function deadTasks(
     executor: row['executor'] as string,
     task: rows.tasks.decode(row),
   }));
+}
+
+/** The walk from the newest on ends at the limit, however many jobs there are. */
+const COUNTS = `
+  select j.state, count(*)::integer as jobs
+    from (select state from millrace.job where shard = $1 order by no desc limit $2) j
+   group by j.state`;
+
+export async function countJobs(run: Run, shard: number, newest: number): Promise<JobCounts> {
+  const found = await run(COUNTS, [shard, newest]);
+  const counts = Object.fromEntries(
+    found.map((row) => [JOB_STATES[row['state'] as number], row['jobs']]),
+  ) as Partial<JobCounts>;
+  return { ...NO_JOBS, ...counts };
 }

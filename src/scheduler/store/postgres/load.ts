@@ -1,4 +1,4 @@
-/** What a new leader reads back: everything but payloads. */
+/** What a new leader loads: everything but payloads. */
 import {
   type Instant,
   type JobId,

@@ -12,8 +12,8 @@ import { openPostgresStore, type PostgresStore } from './open.ts';
 
 const TTL_MS = 2_000;
 const RIVAL = { nodeId: 'node-b', term: termId('b'), ttlMs: TTL_MS };
-/** Entries that are not there cost next to nothing, and count. */
-const MANY = Array.from({ length: 120_000 }, (_, at) => at + 1);
+/** A record of 22 MiB. */
+const LARGE = aJob(1, { output: JSON.stringify('x'.repeat(22 * 1024 * 1024)) });
 
 function connect(url: string): postgres.Sql {
   const sql = postgres(url, { max: 1, onnotice: () => {} });
@@ -40,7 +40,7 @@ async function campaignDuring(
   act: () => Promise<Instant>,
 ): Promise<{ campaign: Campaign; committed: Promise<Instant> }> {
   return sql.begin(async (tx) => {
-    await tx`lock table millrace.job in share mode`;
+    await tx`lock table millrace.journal_0 in share mode`;
     const committed = act();
     committed.catch(() => {});
     await waiting(tx);
@@ -57,7 +57,7 @@ async function campaignDuring(
 async function waiting(sql: Pick<postgres.Sql, 'unsafe'>): Promise<number> {
   for (;;) {
     const [row] = await sql.unsafe(`select pid from pg_locks where not granted
-      and relation = 'millrace.job'::regclass`);
+      and relation = 'millrace.journal_0'::regclass`);
     if (row !== undefined) return row['pid'] as number;
   }
 }
@@ -75,7 +75,7 @@ for (const way of ['on its own connection', 'behind a pooler']) {
     const store = await openAlso(theirs);
     const leader = await leaderOn(store);
     const sql = connect(url);
-    const batch = leader.batch({ jobInserts: [aJob(1)], inboxDeletes: MANY });
+    const batch = leader.batch({ jobInserts: [LARGE] });
     const commit = () => store.commit(leader.term, TTL_MS, batch);
     const { campaign, committed } = await campaignDuring(sql, rival, commit);
     expect(campaign).toMatchObject({ won: false, leader: { nodeId: 'node-a' } });
@@ -99,9 +99,9 @@ test('a leader that steps down after a long commit has failed keeps nobody waiti
   const store = await openAlso(url);
   const leader = await leaderOn(store);
   const sql = connect(url);
-  const batch = leader.batch({ jobInserts: [aJob(1)], inboxDeletes: MANY });
+  const batch = leader.batch({ jobInserts: [LARGE] });
   await sql.begin(async (tx) => {
-    await tx`lock table millrace.job in share mode`;
+    await tx`lock table millrace.journal_0 in share mode`;
     const lost = store.commit(leader.term, TTL_MS, batch).catch((error: unknown) => error);
     const pid = await waiting(tx);
     await tx`select pg_terminate_backend(${pid}, 5000)`;
@@ -118,9 +118,9 @@ test('a leader that dies in a long commit is replaced by proof, not by the longe
   const store = await openPostgresStore({ url, ttlHintMs: TTL_MS });
   const leader = await leaderOn(store);
   const sql = connect(url);
-  const batch = leader.batch({ jobInserts: [aJob(1)], inboxDeletes: MANY });
+  const batch = leader.batch({ jobInserts: [LARGE] });
   await sql.begin(async (tx) => {
-    await tx`lock table millrace.job in share mode`;
+    await tx`lock table millrace.journal_0 in share mode`;
     const lost = store.commit(leader.term, TTL_MS, batch).catch((error: unknown) => error);
     const pid = await waiting(tx);
     const closed = store.close();

@@ -6,6 +6,7 @@ import { millraceDatabase } from '../../../../test/rig/millrace-database.ts';
 import { freshDatabase } from '../../../../test/rig/postgres.ts';
 import { TestLeader } from '../../../../test/rig/conformance/leader.ts';
 import { AT, aJob, aSignal, aSpec, aTask, jobId } from '../../../../test/rig/conformance/rows.ts';
+import { type EventRow, LOG_KINDS } from '../../core/index.ts';
 import { migratePostgres, openPostgresStore } from './open.ts';
 
 async function emptyDatabase(): Promise<string> {
@@ -147,6 +148,37 @@ test('events become chunks and chunks events again, to the letter', async () => 
   await store.close();
   await down(url, 5);
   expect([...(await stored())]).toEqual(before);
+});
+
+test('an older version can read a log in which queues were paused', async () => {
+  const url = await emptyDatabase();
+  const store = await openPostgresStore({ url, migrate: true });
+  const leader = await TestLeader.of(store, 0);
+  const kinds = async (...list: readonly EventRow['kind'][]): Promise<void> => {
+    await leader.commit({ events: list.map((kind) => ({ kind, detail: '[38,39]', run: 38 })) });
+    // A chunk for each commit.
+    await store.nodes(0);
+  };
+  await kinds('queue.paused');
+  await kinds('created', 'queue.paused', 'started', 'queue.resumed');
+  await kinds('created', 'started');
+  await store.close();
+  await connect(url)`update millrace.leader set released = true`;
+  const bodies = async (): Promise<readonly string[]> => {
+    const rows = await connect(url)`select body from millrace.event_chunk order by first_seq`;
+    return rows.map((row) => row['body'] as string);
+  };
+  const before = await bodies();
+  const at = (kind: EventRow['kind']): number => LOG_KINDS.indexOf(kind);
+  const [paused, resumed] = [at('queue.paused'), at('queue.resumed')];
+  expect(before[0]).toMatch(new RegExp(`^\\[${paused},`));
+  expect(before[1]).toMatch(new RegExp(`^\\[\\[0,${paused},3,${resumed}\\],`));
+  await down(url, 20);
+  const known = at('schedule.changed');
+  const after = await bodies();
+  expect(after[0]).toBe(`[${known}${before[0]?.slice(3)}`);
+  expect(after[1]).toBe(`[[0,${known},3,${known}${before[1]?.slice(11)}`);
+  expect(after[2]).toBe(before[2]);
 });
 
 /** The tables of version 7 with a task of each state that matters here. */

@@ -1,23 +1,30 @@
 /** The PostgreSQL store: for clusters, and for a single node that has a server anyway. */
+import { systemClock } from '../../../kit/index.ts';
+import { catchUp } from '../journal/folding.ts';
+import { journaled } from '../journal/journaled-store.ts';
+import type { JournalTables } from '../journal/port.ts';
 import type { Store } from '../store.ts';
 import { type MigrationStatus, type Migrations, requireCurrent } from '../migrations.ts';
-import { commit, commitStatement } from './commit.ts';
 import type { ConnectionSettings } from './connection.ts';
 import { named, namingDatabase } from './database-name.ts';
 import { dumpAll } from './dump.ts';
 import { fillEmpty } from './fill.ts';
+import { fold } from './fold.ts';
+import { FoldConnection } from './fold-connection.ts';
 import { listenToInbox } from './inbox.ts';
+import * as journal from './journal.ts';
 import { campaign, leaderOf, renew, resign, termEnd, whileLeading } from './leadership.ts';
 import { withMigrations } from './ledger.ts';
-import { JobRows } from './job-rows.ts';
+import { JobRows, takenIds } from './job-rows.ts';
 import { LeaderConnection } from './leader-connection.ts';
 import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
 import { eventsAfter } from './log.ts';
-import { deadTasks, logHead, nodeViews, schedulesOf } from './listings.ts';
+import { countJobs, deadTasks, logHead, nodeViews, schedulesOf } from './listings.ts';
 import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
 import { changeDeclarations, declarationsOf } from './declarations.ts';
 import { prune } from './prune.ts';
+import { checkStored } from './stored-checks.ts';
 import { taskLogOn } from './task-log.ts';
 import { whenVacant } from './leader-vacancy.ts';
 import {
@@ -41,6 +48,8 @@ export interface PostgresOptions {
   readonly ttlHintMs?: number;
   /** How the connections show in `pg_stat_activity`. */
   readonly applicationName?: string;
+  /** How long a commit may wait before the tables follow, unless somebody asks for them before. Default: a second. */
+  readonly foldAfterMs?: number;
 }
 
 export interface PostgresStore extends Store {
@@ -50,6 +59,9 @@ export interface PostgresStore extends Store {
 }
 
 const TTL_MS = 10_000;
+const FOLD_AFTER_MS = 1_000;
+/** The migration that brought the journal. */
+const JOURNAL_VERSION = 20;
 
 export async function openPostgresStore(options: PostgresOptions): Promise<PostgresStore> {
   return named(options.url, async () => {
@@ -57,7 +69,11 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     await withMigrations(settings, async (migrations) => {
       requireCurrent(await (options.migrate === true ? migrations.up() : migrations.status()));
     });
-    return namingDatabase(storeOn(settings), options.url);
+    const { foldAfterMs = FOLD_AFTER_MS } = options;
+    const tables = tablesOn(settings);
+    const store = journaled(tables, { clock: systemClock, foldAfterMs });
+    const { onInbox, whenVacant: vacant } = tables;
+    return namingDatabase({ ...store, kind: 'postgres', onInbox, whenVacant: vacant }, options.url);
   });
 }
 
@@ -66,7 +82,28 @@ export async function migratePostgres(
   options: Pick<PostgresOptions, 'url'>,
   use: (migrations: Migrations) => Promise<MigrationStatus>,
 ): Promise<MigrationStatus> {
-  return named(options.url, async () => withMigrations(await wayTo(settingsOf(options)), use));
+  return named(options.url, async () => {
+    const settings = await wayTo(settingsOf(options));
+    return withMigrations(settings, (migrations) =>
+      use({
+        ...migrations,
+        down: async (to) => {
+          // Older builds know nothing of a journal.
+          if ((await migrations.status()).current >= JOURNAL_VERSION) await foldAll(settings);
+          return migrations.down(to);
+        },
+      }),
+    );
+  });
+}
+
+async function foldAll(settings: ConnectionSettings): Promise<void> {
+  const tables = tablesOn(settings);
+  try {
+    for (const shard of await tables.shardsBehind()) await catchUp(tables, shard);
+  } finally {
+    await tables.close();
+  }
 }
 
 async function wayTo(settings: ConnectionSettings): Promise<ConnectionSettings> {
@@ -78,9 +115,13 @@ function settingsOf(options: PostgresOptions): ConnectionSettings {
   return { url, applicationName, ttlMs };
 }
 
-function storeOn(settings: ConnectionSettings): PostgresStore {
+type PostgresTables = JournalTables & Pick<PostgresStore, 'onInbox' | 'whenVacant'>;
+
+function tablesOn(settings: ConnectionSettings): PostgresTables {
   const pool = new ReadPool(settings);
-  const leader = new LeaderConnection(settings, [commitStatement]);
+  const leader = new LeaderConnection(settings, [journal.appendStatement]);
+  const folds = new FoldConnection(settings);
+  const parts = new journal.JournalParts();
   const read = pool.run;
   const taskLog = taskLogOn(settings, read);
   const jobRows = new JobRows(read);
@@ -95,10 +136,22 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     leader: (shard) => leaderOf(read, shard),
     termEnd: (shard, term) => termEnd(read, shard, term),
     whenVacant: (shard, signal) => whenVacant(read, shard, signal),
-    commit: (term, ttlMs, batch) =>
-      whileLeading(leader, term, () => commit(write, term, ttlMs, batch)),
-    prune: (term, retention) =>
-      whileLeading(leader, term, () => prune({ read, write, settings }, term, retention)),
+    append: (term, ttlMs, record, unproven) =>
+      whileLeading(leader, term, async () => {
+        // On this connection, because there rows are found by key whatever the planner knows of the tables.
+        if (unproven !== null) await checkStored(write, term.shard, unproven);
+        return journal.append(write, parts, term, ttlMs, record, unproven?.jobInserts ?? []);
+      }),
+    fold: async (shard, commits) => {
+      const isFolded = await fold(folds, shard, commits);
+      if (isFolded) await parts.trim(folds, commits.batch.commitNo);
+      return isFolded;
+    },
+    shardsBehind: () => journal.shardsBehind(read),
+    journalState: (shard) => journal.journalState(read, shard),
+    journal: (shard, after, limit) => journal.journalOf(read, shard, after, limit),
+    prune: (term, retention, alone) =>
+      whileLeading(leader, term, () => prune({ read, write, settings, alone }, term, retention)),
     changeDeclarations: (term, kind, change) =>
       whileLeading(leader, term, () => changeDeclarations(write, term, kind, change)),
     declarations: (shard, kind) => declarationsOf(read, shard, kind),
@@ -115,8 +168,10 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     taskRows: (shard, refs) => taskRowsOf(read, shard, refs),
     task: (shard, id, taskId) => taskView(pool, shard, id, taskId),
     jobRow: (shard, id) => jobRows.find(shard, id),
+    takenIds: (shard, ids) => takenIds(read, shard, ids),
     job: (shard, id) => jobView(pool, shard, id),
     jobs: (shard, filter) => listJobs(read, shard, filter),
+    countJobs: (shard, newest) => countJobs(read, shard, newest),
     events: (shard, after, limit, jobId) => eventsAfter(pool, shard, after, limit, jobId),
     lastSeq: (shard) => logHead(read, shard),
     nodes: (shard) => nodeViews(pool, shard),
@@ -127,7 +182,7 @@ function storeOn(settings: ConnectionSettings): PostgresStore {
     fill: (rows) => fillEmpty(settings, rows),
     onInbox: (fn) => listenToInbox(settings, fn),
     close: async () => {
-      await Promise.all([pool.close(), leader.close(), taskLog.close()]);
+      await Promise.all([pool.close(), leader.close(), folds.close(), taskLog.close()]);
     },
   };
 }

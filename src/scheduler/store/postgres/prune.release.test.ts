@@ -17,6 +17,9 @@ function connect(url: string): postgres.Sql {
   return sql;
 }
 
+/** The tables have all that was committed: only they can list nodes. */
+const followed = async (store: Store): Promise<void> => void (await store.nodes(0));
+
 async function pruneAll(store: Store, term: Term): Promise<void> {
   let { more } = await store.prune(term, KEEP);
   while (more) ({ more } = await store.prune(term, KEEP));
@@ -35,6 +38,7 @@ async function oldEvents(): Promise<{ leader: TestLeader; sql: postgres.Sql }> {
   const events = Array.from({ length: MANY }, () => ({ at }));
   await leader.commit({ events: [...events, { at: leader.now }] });
   await leader.commit({ events: [{ at: leader.now }] });
+  await followed(store);
   return { leader, sql: connect(url) };
 }
 
@@ -59,6 +63,7 @@ test('a reader of the log holds up neither a prune nor a commit', async () => {
     await tx`select from millrace.event_chunk`;
     expect(await leader.store.prune(leader.term, KEEP)).toMatchObject({ events: MANY });
     await leader.commit({ events: [{}] });
+    await followed(leader.store);
   });
   expect(await chunks(sql)).toHaveLength(3);
 }, 60_000);
@@ -131,6 +136,7 @@ test('what is left of a pruned job is not exported', async () => {
     [aSpec(1, 0)],
     [succeeded(1, 0)],
   );
+  await followed(store);
   const sql = connect(url);
   await sql`delete from millrace.job`;
   await sql`insert into millrace.pruned_job values (0, 1)`;

@@ -6,6 +6,7 @@
 import { QUERY_OUTPUT_START } from '../../core/index.ts';
 import { systemClock } from '../../../kit/index.ts';
 import { eventsIn } from '../event-chunk.ts';
+import type { Alone } from '../journal/port.ts';
 import type { Pruned, Retention, Term } from '../store.ts';
 import { connectOnce, type ConnectionSettings, type Run } from './connection.ts';
 import { unavailable, writeFailure } from './failure.ts';
@@ -33,38 +34,43 @@ export interface PruneWays {
   /** The leader's connection. */
   readonly write: LeaderConnection['run'];
   readonly settings: ConnectionSettings;
+  /** The tables are up to date then: a job that was started anew a moment ago is not taken for an old one. */
+  readonly alone: Alone;
 }
 
+const PRUNE = `select p.jobs, p.keys, p.events, millrace.forget_completions($8, $9, $10)
+  from millrace.prune($1, $2, $3, $4, now() - $5 * interval '1 millisecond', $6, $7) p`;
+
 export async function prune(
-  { read, write, settings }: PruneWays,
+  { read, write, settings, alone }: PruneWays,
   term: Term,
   retention: Retention,
 ): Promise<Pruned> {
   const { shard, epoch, id } = term;
   const { jobsMs, queriesMs = jobsMs, unkeptMs = jobsMs } = retention;
+  // What is looked for is in the tables.
+  await alone(async () => {});
   const [jobs, keys, events, completions] = await Promise.all([
     oldJobs(read, shard, retention),
     oldKeys(read, shard, retention),
     oldEvents(read, shard, retention),
     oldCompletions(read, retention),
   ]);
-  const [row] = await write(
-    `select p.jobs, p.keys, p.events, millrace.forget_completions($8, $9, $10)
-       from millrace.prune($1, $2, $3, $4, now() - $5 * interval '1 millisecond', $6, $7) p`,
-    [
-      shard,
-      epoch,
-      id,
-      ...rows.numbers.encode(jobs.items),
-      Math.min(jobsMs, queriesMs, unkeptMs),
-      ...rows.scopes.encode(keys.items),
-      events.firstSeq,
-      ...rows.completions.encode(completions.items),
-    ],
-    { timeoutMultiplier: 1, term },
-  ).catch((cause: unknown) => {
-    throw writeFailure(cause, term);
-  });
+  const parameters = [
+    shard,
+    epoch,
+    id,
+    ...rows.numbers.encode(jobs.items),
+    Math.min(jobsMs, queriesMs, unkeptMs),
+    ...rows.scopes.encode(keys.items),
+    events.firstSeq,
+    ...rows.completions.encode(completions.items),
+  ];
+  const [row] = await alone(() => write(PRUNE, parameters, { timeoutMultiplier: 1, term })).catch(
+    (cause: unknown) => {
+      throw writeFailure(cause, term);
+    },
+  );
   const isSwept = await sweep(read, settings, shard);
   return {
     jobs: row?.['jobs'] as number,

@@ -2,6 +2,7 @@
  * Describes tables: the columns of their files, and the reader options with which any subset of the files is read in
  * the same way.
  */
+import { quotedName, quotedText } from '../../plan/index.ts';
 import { createHash } from 'node:crypto';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { DescribeCall } from '../messages.ts';
@@ -16,9 +17,8 @@ import {
   writeOptions,
 } from '../sql/options.ts';
 import { quotedPath, readerCall } from '../sql/reader.ts';
-import { quotedName, quotedText } from '../sql/text.ts';
 import type { Instances } from './instances.ts';
-import { csvLines, jsonLines } from './lines.ts';
+import { csvLines, jsonLines } from './splittable-text.ts';
 import { parquetFacts } from './parquet-facts.ts';
 import { unlessGone } from './sandbox.ts';
 import { type Connection, Failed, type Work } from './work.ts';

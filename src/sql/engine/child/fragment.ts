@@ -16,6 +16,7 @@ import {
 } from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
 import type { Instances } from './instances.ts';
+import { keysIn } from './keys.ts';
 import { runOperator, type OperatorTools } from './operator.ts';
 import type { Sessions } from './sessions.ts';
 import { clearOutput, move, within } from './sandbox.ts';
@@ -39,11 +40,13 @@ export async function runFragment(
       checkCode(call, tools);
       if (call.custom !== null) await custom(work, sessions, connection, call, tools);
       const written = await connection.run(call.copy);
+      const keys = await keysIn(connection, call.keys, call.keys.length > 0 ? filesIn(output) : []);
       const parts =
         target.kind === 'file'
           ? [onePart(await rowsIn(written, connection, output, target), target, call.keepEmpty)]
           : partsOf(written, target);
       const runMs = performance.now() - startedAt;
+      const filteredRows = await countOf(connection, call.filtered);
       const few = await fewRows(connection, call, output, parts);
       if (call.leavesNoState && few.isRead) connection.giveBack();
       if (target.kind === 'file')
@@ -51,13 +54,26 @@ export async function runFragment(
           for (const file of files) move(join(output, file), join(target.folder, file));
       // The parent reads a small result itself, so its checksum is not needed.
       const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
-      return { parts, rows: few.json, sums, runMs, spilledBytes: spill.end() };
+      const rows = few.json;
+      return { parts, rows, sums, keys, filteredRows, runMs, spilledBytes: spill.end() };
     } finally {
       if (call.custom !== null) await connection.run(call.custom.table.drop).catch(() => {});
       spill.end();
       clearOutput(output, target.kind === 'file' ? target.file : null);
     }
   });
+}
+
+/** Those that were just written. */
+function filesIn(folder: string): readonly string[] {
+  const names = readdirSync(folder).filter((name) => name.endsWith('.parquet'));
+  return names.toSorted().map((name) => join(folder, name));
+}
+
+async function countOf(connection: Connection, sql: string | null): Promise<number | null> {
+  if (sql === null) return null;
+  const [[count] = []] = await connection.texts(sql);
+  return Number(count);
 }
 
 /** A module may have changed on the disk since this worker has registered what it had. */

@@ -3,10 +3,10 @@
  * engine's own folder, and no setting can be changed but the time zone of a connection. Planner and workers have the
  * same configuration except for `PLANNING`.
  */
+import { quotedText } from '../../plan/index.ts';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { InstanceSettings } from '../messages.ts';
 import { literalPath } from '../sql/reader.ts';
-import { quotedText } from '../sql/text.ts';
 
 /**
  * Optimizers that are disabled for planning: with them some plans cannot be serialised, or have operators that cannot

@@ -2,8 +2,8 @@
  * The columns in the schemas of Parquet files: whether the files are compatible, and which columns of the table are
  * stored as they are.
  */
+import { quotedText } from '../../plan/index.ts';
 import { fileList } from '../sql/reader.ts';
-import { quotedText } from '../sql/text.ts';
 import { type Connection, Failed } from './work.ts';
 
 /** Files with the same columns. */

@@ -1,9 +1,9 @@
 /** Statistics from the footers of Parquet files: rows, row groups, bytes, and the minimum and maximum values. */
+import { quotedText } from '../../plan/index.ts';
 import type { Cluster, ClusterGroup, TableColumn } from '../../plan/index.ts';
 import type { TableDescription } from '../engine.ts';
 import { isOn, type ReaderOption } from '../sql/options.ts';
 import { fileList } from '../sql/reader.ts';
-import { quotedText } from '../sql/text.ts';
 import { checkNames, columnsInFiles, storedColumns } from './parquet-columns.ts';
 import type { Connection } from './work.ts';
 

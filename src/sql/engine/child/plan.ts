@@ -1,4 +1,5 @@
 /** Plans a statement without running it, in an instance that is locked to the files of its tables. */
+import { quotedName, quotedText } from '../../plan/index.ts';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type {
   BindAnswer,
@@ -12,7 +13,6 @@ import { rawName } from '../sql/custom-script.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { statementFault } from '../sql/statement-tree.ts';
-import { quotedName, quotedText } from '../sql/text.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';

@@ -1,7 +1,7 @@
 /** Sends rows as bytes, never more than the reader has granted. */
+import { quotedText } from '../../plan/index.ts';
 import { open, rm } from 'node:fs/promises';
 import type { RowsCall } from '../messages.ts';
-import { quotedText } from '../sql/text.ts';
 import type { Instances } from './instances.ts';
 import { within } from './sandbox.ts';
 import type { Connection, Work } from './work.ts';

@@ -16,7 +16,7 @@ import {
 } from 'node:fs';
 import { join } from 'node:path';
 import { OUTPUT, type Sandbox } from '../messages.ts';
-import { copyLines, type ByteRange } from './cut.ts';
+import { copyLines, type ByteRange } from './copy-lines.ts';
 import type { Instances } from './instances.ts';
 import type { Sessions } from './sessions.ts';
 import { Failed } from './work.ts';

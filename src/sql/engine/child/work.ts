@@ -1,4 +1,5 @@
 /** The connections of one call, which end with it and can be interrupted. */
+import { quotedText } from '../../plan/index.ts';
 import type {
   DuckDBAppender,
   DuckDBConnection,
@@ -8,7 +9,6 @@ import type {
   DuckDBType,
 } from '@duckdb/node-api';
 import type { Fault } from '../messages.ts';
-import { quotedText } from '../sql/text.ts';
 import { type Doing, faultOf } from './fault.ts';
 import { typesOf } from './functions.ts';
 import type { Session, Sessions } from './sessions.ts';
@@ -32,10 +32,6 @@ export class Work {
   #isAborted = false;
   #onAbort: () => void = () => {};
   #isOver = false;
-
-  get isAborted(): boolean {
-    return this.#isAborted;
-  }
 
   /** Opens a connection of its own: what it sets and creates is gone when the call ends. */
   async connect(instance: DuckDBInstance, doing: Doing): Promise<Connection> {

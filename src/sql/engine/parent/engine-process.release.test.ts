@@ -51,6 +51,8 @@ function copying(query: string, on = engine): FragmentCall {
     target: { kind: 'file', folder, file },
     keepEmpty: true,
     rows: null,
+    keys: [],
+    filtered: null,
     leavesNoState: true,
     custom: null,
     requires: [],

@@ -45,11 +45,12 @@ class ChildFragmentEngine implements FragmentEngine {
     };
     try {
       const answer = await this.#process.call(call, signal, { onProgress });
-      const { parts, rows, sums, runMs, spilledBytes } = answer;
+      const { parts, rows, sums, keys, filteredRows, runMs, spilledBytes } = answer;
       return {
         parts,
         rows: rows === null ? null : (JSON.parse(rows) as FragmentOutput['rows']),
-        sums,
+        ...{ sums, keys },
+        ...(filteredRows === null ? {} : { filteredRows }),
         rowsIn: rowsRead(order),
         rowsOut: parts.reduce((sum, part) => sum + part.rows, 0),
         runMs,

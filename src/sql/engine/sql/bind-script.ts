@@ -2,10 +2,9 @@
  * The queries of a plan's stages over relations without rows: DuckDB binds them as it will on a worker, and opens no
  * file for it.
  */
-import { encoded, type Stage } from '../../plan/index.ts';
+import { encoded, type Stage, quotedName } from '../../plan/index.ts';
 import { partitionOf } from './fragment-script.ts';
 import { exchangeQuery, scanQuery } from './relation.ts';
-import { quotedName } from './text.ts';
 
 type BoundStage = Pick<Stage, 'fragment' | 'output'>;
 

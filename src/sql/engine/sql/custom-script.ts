@@ -3,10 +3,9 @@
  * and maps as JSON; all others as text, as DuckDB casts it.
  */
 import type { OperatorDeclaration } from '../../../scheduler/core/index.ts';
-import { parseType, type CustomCall, type Fragment } from '../../plan/index.ts';
+import { parseType, type CustomCall, type Fragment, quotedName } from '../../plan/index.ts';
 import type { FunctionSignature } from '../engine.ts';
 import type { CustomColumn, CustomForm } from '../messages.ts';
-import { quotedName } from './text.ts';
 
 const PLAIN: ReadonlySet<string> = new Set([
   ...['BOOLEAN', 'TINYINT', 'SMALLINT', 'INTEGER', 'BIGINT', 'UTINYINT', 'USMALLINT', 'UINTEGER'],

@@ -4,17 +4,20 @@ import {
   CUSTOM_RELATION,
   encoded,
   type FileRange,
+  type Scan,
   type SessionValues,
   type StageOutput,
+  quotedName,
+  quotedText,
 } from '../../plan/index.ts';
 import type { FragmentRequest } from '../engine.ts';
 import { type FragmentCall, OUTPUT, type Sandbox, type SandboxLink } from '../messages.ts';
 import { customTable, inputQuery, outputColumns } from './custom-script.ts';
+import type { KeyColumn } from './key-script.ts';
 import { cutIn, linksIn } from './links.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
 import { inlineRowsRequest } from './rows-script.ts';
 import { readsClock } from './volatility.ts';
-import { quotedName, quotedText } from './text.ts';
 
 /**
  * For files that are read once, soon, and mostly from memory: measured over compressions, dictionary sizes and row
@@ -42,6 +45,8 @@ export function fragmentCall(order: FragmentRequest, place: string): FragmentCal
     setup: setupOf(order),
     custom: customRun(placed),
     requires: order.requires ?? [],
+    keys: keyColumns(order),
+    filtered: filteredCount(placed),
     leavesNoState: leavesNoState(order),
   } as const;
   if (output.kind === 'hash' || output.kind === 'range') {
@@ -153,17 +158,46 @@ function customRun(order: FragmentRequest): FragmentCall['custom'] {
 type NamedQuery = readonly [name: string, query: string];
 
 /** The relations are inlined rather than views: a view would open its files once more. */
-function relationsOf({ fragment, ranges, spans, inputs }: FragmentRequest): NamedQuery[] {
+function relationsOf(order: FragmentRequest): NamedQuery[] {
+  const { fragment, inputs, filters } = order;
   return [
-    ...fragment.scans.map((scan): NamedQuery => [
-      scan.relation,
-      scanQuery(scan, ranges[scan.relation] ?? [], spans?.[scan.relation]),
-    ]),
+    ...fragment.scans.map((scan): NamedQuery => {
+      const { [scan.relation]: filter } = filters ?? {};
+      const query = ownRows(order, scan);
+      return [scan.relation, filter === undefined ? query : withoutOthers(query, filter)];
+    }),
     ...fragment.inputs.map((input): NamedQuery => [
       input.relation,
       exchangeQuery(input, inputs[input.relation] ?? []),
     ]),
   ];
+}
+
+function ownRows({ ranges, spans }: FragmentRequest, scan: Scan): string {
+  return scanQuery(scan, ranges[scan.relation] ?? [], spans?.[scan.relation]);
+}
+
+/** DuckDB does it while it scans, and skips row groups by their statistics. */
+function withoutOthers(query: string, filter: string): string {
+  return `SELECT * FROM (\n${query}\n) WHERE ${filter}`;
+}
+
+function keyColumns({ keys, fragment }: FragmentRequest): readonly KeyColumn[] {
+  const { columns = [], tasks = 1 } = keys ?? {};
+  return columns.map((column) => ({ column, type: fragment.columns[column]?.type ?? '', tasks }));
+}
+
+/** Reads the filtered columns once more. */
+function filteredCount(order: FragmentRequest): string | null {
+  const { fragment, filters = {}, countsFiltered } = order;
+  if (countsFiltered !== true) return null;
+  const counts = fragment.scans.flatMap((scan) => {
+    const { [scan.relation]: filter } = filters;
+    return filter === undefined
+      ? []
+      : [`(SELECT count(*) FROM (\n${ownRows(order, scan)}\n) WHERE (${filter}) IS NOT TRUE)`];
+  });
+  return `SELECT (${['0', ...counts].join(' + ')})::VARCHAR`;
 }
 
 function withRelations(relations: readonly NamedQuery[]): string {

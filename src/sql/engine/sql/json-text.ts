@@ -2,8 +2,8 @@
  * Writes a value as JSON text in DuckDB, by the type of its column: the same type always has the same form, whatever
  * the value. Numbers that JavaScript cannot hold are strings.
  */
+import { quotedText } from '../../plan/index.ts';
 import type { SqlType } from '../../plan/index.ts';
-import { quotedText } from './text.ts';
 
 const NUMBERS: ReadonlySet<string> = new Set([
   'BOOLEAN',

@@ -1,5 +1,5 @@
 /** Options of a reading function as SQL text: `delim = '|', types = {'a': 'DATE'}`. */
-import { quotedText } from './text.ts';
+import { quotedText } from '../../plan/index.ts';
 
 export interface ReaderOption {
   /** In lower case. */

@@ -1,5 +1,6 @@
 /** Calls of the functions that read files. */
-import { quotedText, textList } from './text.ts';
+import { quotedText } from '../../plan/index.ts';
+import { textList } from './text.ts';
 
 type Format = 'parquet' | 'csv' | 'json';
 

@@ -7,10 +7,10 @@ import {
   type FileRange,
   type Scan,
   type ValueSpan,
+  quotedName,
 } from '../../plan/index.ts';
 import { isOn, readOptions } from './options.ts';
 import { readerCall } from './reader.ts';
-import { quotedName } from './text.ts';
 
 /** Our own files have no Hive keys, whatever the folders above them are called. */
 const OWN_FILES = 'hive_partitioning = false';

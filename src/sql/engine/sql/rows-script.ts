@@ -1,14 +1,13 @@
 /** Writes the SQL that returns a result in the requested format. */
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
-import { parseType } from '../../plan/index.ts';
+import { parseType, quotedName, quotedText } from '../../plan/index.ts';
 import type { FragmentColumn, ResultColumn, SqlType } from '../../plan/index.ts';
 import type { RowsMax, RowsRequest } from '../engine.ts';
 import type { RowsCall, InlineRowsRequest } from '../messages.ts';
 import { jsonText } from './json-text.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
-import { quotedName, quotedText } from './text.ts';
 
 /** The default time zone of results. */
 const UTC = 'UTC';

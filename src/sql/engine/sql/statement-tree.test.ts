@@ -1,9 +1,9 @@
+import { quotedText } from '../../plan/index.ts';
 import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { withPivotLists } from './pivot.ts';
 import { isOwnView, statementFault } from './statement-tree.ts';
-import { quotedText } from './text.ts';
 
 let instance: DuckDBInstance;
 let connection: DuckDBConnection;

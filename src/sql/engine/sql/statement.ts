@@ -1,8 +1,8 @@
 /** The user's statement: inlines its parameters, and locates errors in its text. */
+import { quotedText } from '../../plan/index.ts';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { PlanRequest } from '../engine.ts';
 import { type Token, tokensOf } from './tokenizer.ts';
-import { quotedText } from './text.ts';
 
 export interface Statement {
   /** One statement without a trailing semicolon, with its parameters inlined. */

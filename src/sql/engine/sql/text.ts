@@ -1,12 +1,4 @@
-/** Quotes names and strings for SQL. */
-
-export function quotedName(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
-}
-
-export function quotedText(text: string): string {
-  return `'${text.replaceAll("'", "''")}'`;
-}
+import { quotedText } from '../../plan/index.ts';
 
 export function textList(texts: readonly string[]): string {
   return `[${texts.map(quotedText).join(', ')}]`;

@@ -162,4 +162,67 @@ describe('a decision', () => {
         ['3', 3],
       ]);
   });
+
+  describe('about a partition that is much larger than the others', () => {
+    const skewed: QueryPlan = {
+      ...PLAN,
+      coalesce: { targetBytes: 64 * MIB, skew: { factor: 5, minBytes: MIB } },
+    };
+    const job = queryJob(skewed, EXAMPLE_TABLES, defaultSettings, QUERY_JOB_DEFAULTS);
+    const input = (id: string, resultOf: (id: TaskId) => Json): Json => {
+      const template = job.document.tasks.find((each) => each.id === id)?.input ?? null;
+      const found = resolveInput(template, resultOf, () => 'succeeded');
+      return found.ok ? found.input : expect.fail(JSON.stringify(found));
+    };
+    /** Stage 0 has written a hot partition, stage 1 has not. */
+    const sizes = (id: TaskId): Json =>
+      written(id.startsWith('s0') ? [0, 9 * MIB, 0, MIB] : [9, 9, 9, 9], id);
+    const decision = decideGroups(input('s2.groups', sizes), 4);
+    const groups = JSON.parse(decision.result) as PartitionGroups;
+
+    test('splits it by the producers of the larger input, and says so', () => {
+      expect(groups.groups).toEqual([[0, 1], [1], [1], [1, 2, 3]]);
+      const slices = groups.reads?.['stage0']?.map((each) => each.filter((one) => one !== 0));
+      expect(slices).toEqual([
+        [{ item: 1, from: 0, to: 1 }],
+        [{ item: 1, from: 1, to: 2 }],
+        [{ item: 1, from: 2, to: 3 }],
+        [{ item: 1, from: 3, to: 4 }, 2, 3],
+      ]);
+      expect(groups.version).toBe(5);
+      expect(decision.detail).toMatchObject({ tasks: 4, skewed: 1, split: 1 });
+      expect(groups.skewed).toMatchObject([{ partition: 1, tasks: 4, stage: 0 }]);
+    });
+
+    test('has each task read its producers of one input and all of the other', () => {
+      const plan = JSON.parse(job.seeds.get(0 as never)?.result ?? '') as Json;
+      const given = (id: TaskId): Json => {
+        if (id === 'plan') return plan;
+        return id === 's2.groups' ? (JSON.parse(decision.result) as Json) : sizes(id);
+      };
+      const read = new Map<string, number>();
+      for (const at of [0, 1, 2, 3]) {
+        const { reads, version } = input(`s2.${at}`, given) as unknown as FragmentTask;
+        expect(version).toBe(5);
+        for (const { at: place, partition } of Object.values(reads).flat())
+          read.set(`${place.task}/${partition}`, (read.get(`${place.task}/${partition}`) ?? 0) + 1);
+      }
+      for (const producer of [0, 1, 2, 3])
+        for (const partition of [0, 1, 2, 3]) {
+          expect(read.get(`s0.${producer}/${partition}`)).toBe(1);
+          expect(read.get(`s1.${producer}/${partition}`)).toBe(partition === 1 ? 4 : 1);
+        }
+    });
+
+    test('is made as before where nothing may be split, or nothing is known of the inputs', () => {
+      const asked = input('s2.groups', sizes) as { readonly [key: string]: Json };
+      const { inputs: _none, skew: _off, ...old } = asked;
+      const plain = JSON.parse(decideGroups(old, 4).result) as PartitionGroups;
+      expect(plain).not.toHaveProperty('reads');
+      expect(plain).not.toHaveProperty('version');
+      expect(plain.groups.flat()).toEqual([0, 1, 2, 3]);
+      const last = JSON.parse(decideGroups(input('s3.groups', sizes), 4).result) as PartitionGroups;
+      expect(new Set(last.groups.flat()).size).toBe(4);
+    });
+  });
 });

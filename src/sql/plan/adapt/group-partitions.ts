@@ -53,7 +53,7 @@ export function groupsFault(groups: Groups, partitions: number): string | null {
 }
 
 /** Exactly `count` groups. Each is closed where it is nearest to its share of what is left. */
-function neighbours(bytes: readonly number[], count: number): Groups {
+export function neighbours(bytes: readonly number[], count: number): Groups {
   const groups: number[][] = [[]];
   let [size, left] = [0, sumOf(bytes)];
   for (const [at, next] of bytes.entries()) {

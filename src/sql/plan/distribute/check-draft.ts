@@ -33,7 +33,7 @@ import {
 } from './determinism.ts';
 
 /** What is known about a relation in a stage with several tasks. */
-interface Known {
+export interface Known {
   readonly partitioning: Partitioning;
   /** Final operators further up that must complete what partial operators have begun. */
   readonly open: ReadonlySet<Relation>;
@@ -56,19 +56,28 @@ export function checkDraft(draft: Draft, isOrdered = false): void {
     invariant(output.kind !== 'result', `stage ${id} has a result and is not the last`);
 }
 
-class StageCheck {
+/** Throws `invariant` if a stage could return wrong rows; `before` is what was found of the stages before it. */
+export class StageCheck {
   readonly #draft: Draft;
   readonly #stage: DraftStage;
   readonly #before: readonly Known[];
+  /** Leaves that are taken to be partitioned in another way than they are. */
+  readonly #instead: ReadonlyMap<string, Partitioning>;
   /** The stage has one task. */
   readonly #isOne: boolean;
   /** CTEs that this stage computes once and reads several times. */
   readonly #commons = new Map<number, Known>();
 
-  constructor(draft: Draft, stage: DraftStage, before: readonly Known[]) {
+  constructor(
+    draft: Draft,
+    stage: DraftStage,
+    before: readonly Known[],
+    instead: ReadonlyMap<string, Partitioning> = new Map(),
+  ) {
     this.#draft = draft;
     this.#stage = stage;
     this.#before = before;
+    this.#instead = instead;
     this.#isOne = stage.tasks === 1;
   }
 
@@ -138,6 +147,8 @@ class StageCheck {
     if (made === undefined || known === undefined)
       return this.#refuse(relation, `reads stage ${leaf.stage} before it exists`);
     const { open } = known;
+    const instead = this.#instead.get(name);
+    if (instead !== undefined) return { partitioning: instead, open };
     const output = made.output.kind;
     switch (leaf.mode) {
       case 'partition':

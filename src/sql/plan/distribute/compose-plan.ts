@@ -3,6 +3,7 @@
  * of its own, and what is around it reads a placeholder table. The parts are planned one by one, innermost first, and
  * joined here: a placeholder becomes an exchange with the stage of its operator.
  */
+import { quotedName } from '../logical/quote.ts';
 import type { OperatorDeclaration } from '../../../scheduler/core/index.ts';
 import {
   CUSTOM_RELATION,
@@ -182,7 +183,7 @@ function operatorStage(step: OperatorStep, below: Stage, from: string): Stage {
   const { declaration, params, input } = step;
   const { name, output, isDeterministic } = declaration;
   const columns = output.map(({ type }, at) => ({ name: `c${at}`, type }));
-  const list = input.map((column) => `${column.sql} AS ${quoted(column.name)}`).join(', ');
+  const list = input.map((column) => `${column.sql} AS ${quotedName(column.name)}`).join(', ');
   const given = Object.keys(params).length === 0 ? '' : ` ${JSON.stringify(params)}`;
   const reason = isDeterministic ? null : `operator ${name} is not deterministic`;
   return {
@@ -240,8 +241,4 @@ function onlyRead(stages: readonly Stage[]): readonly Stage[] {
         })),
       },
     }));
-}
-
-function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -123,8 +123,8 @@ function distributeSides(
     return joinBroadcast(spec, 'right', left, right);
   const plans = [
     joinInPlace(spec, left, right),
-    broadcastRight(context, spec, left, right),
-    broadcastLeft(context, spec, left, right),
+    broadcast(context, spec, 'left', left, right),
+    broadcast(context, spec, 'right', left, right),
     repartitionBoth(context, spec, left, right),
   ].filter((plan) => plan !== null);
   const best = plans.toSorted((a, b) => a.cost - b.cost)[0];
@@ -140,45 +140,30 @@ interface JoinPlan {
   readonly build: () => Subplan;
 }
 
-function broadcastRight(
+/** One side keeps its partitioning, and the other is broadcast. */
+function broadcast(
   context: DistributeContext,
   spec: JoinSpec,
+  kept: keyof KeyPair,
   left: Subplan,
   right: Subplan,
 ): JoinPlan | null {
-  if (!spec.mayBroadcastRight || !mayBroadcast(context, spec, right)) return null;
-  // The left side is in one task, so the right side only has to reach that one.
-  if (!isPartitioned(left.partitioning)) {
+  const { draft } = context;
+  const isLeft = kept === 'left';
+  const [stays, sent] = isLeft ? [left, right] : [right, left];
+  const mayBeSent = isLeft ? spec.mayBroadcastRight : spec.mayBroadcastLeft;
+  if (!mayBeSent || !mayBroadcast(context, spec, sent)) return null;
+  const ordered = (all: Subplan): [Subplan, Subplan] => (isLeft ? [left, all] : [all, right]);
+  // One side is in one task, so the other only has to reach that one.
+  if (!isPartitioned(stays.partitioning)) {
     const build = (): Subplan => {
-      const all = context.draft.gather(right);
-      return joined(spec, left, all, unpartitioned([left, all]));
+      const both = ordered(draft.gather(sent));
+      return joined(spec, ...both, unpartitioned(both));
     };
-    return { cost: gatherCost(right), build };
+    return { cost: gatherCost(sent), build };
   }
-  const build = (): Subplan => joinBroadcast(spec, 'left', left, context.draft.broadcast(right));
-  return { cost: broadcastCost(context, right), build };
-}
-
-function broadcastLeft(
-  context: DistributeContext,
-  spec: JoinSpec,
-  left: Subplan,
-  right: Subplan,
-): JoinPlan | null {
-  if (!spec.mayBroadcastLeft || !mayBroadcast(context, spec, left)) return null;
-  if (!isPartitioned(right.partitioning)) {
-    const build = (): Subplan => {
-      const all = context.draft.gather(left);
-      return joined(spec, all, right, unpartitioned([all, right]));
-    };
-    return { cost: gatherCost(left), build };
-  }
-  const build = (): Subplan => joinBroadcast(spec, 'right', context.draft.broadcast(left), right);
-  return { cost: broadcastCost(context, left), build };
-}
-
-function broadcastCost({ draft }: DistributeContext, side: Subplan): number {
-  return bytesOf(side) * draft.partitions + EXCHANGE_BYTES;
+  const build = (): Subplan => joinBroadcast(spec, kept, ...ordered(draft.broadcast(sent)));
+  return { cost: bytesOf(sent) * draft.partitions + EXCHANGE_BYTES, build };
 }
 
 /** Weighted by 4: from here on one task does all the work. */

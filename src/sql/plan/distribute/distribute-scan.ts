@@ -159,6 +159,11 @@ export function pathsOf(scan: ScanRelation, table: PinnedTable): readonly string
   return scan.table === null ? scan.files : table.files.map(({ path }) => path);
 }
 
+/** The rows a scan reads, before any filter. */
+export function scanRows({ scan, table }: ScanLeaf): number {
+  return scanSize(scan, table).scanned;
+}
+
 /** The bytes a scan reads, before any filter. */
 export function scanBytes(scan: ScanRelation, tables: readonly PinnedTable[]): number {
   return scanSize(scan, tableOf(scan, tables)).bytes;

@@ -3,8 +3,9 @@
  * an operator, so it sees rows of the declared types instead: of unknown values, without statistics, so that no
  * optimizer concludes anything from them.
  */
+import { quotedName, quotedText } from '../logical/quote.ts';
 import { PLACEHOLDER } from '../logical/read-scan.ts';
-import { nullOf, quoted } from '../logical/type.ts';
+import { nullOf } from '../logical/type.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { parseType } from '../sql/parse-type.ts';
 
@@ -47,8 +48,10 @@ function unknownRows(
   columns: readonly { readonly name: string; readonly type: string }[],
   rows: number,
 ): string {
-  const list = columns.map((column, at) => `column${at + 1} AS ${quoted(column.name)}`).join(', ');
+  const list = columns
+    .map((column, at) => `column${at + 1} AS ${quotedName(column.name)}`)
+    .join(', ');
   const values = columns.map(({ type }) => nullOf(parseType(type))).join(', ');
-  const mark = `'${PLACEHOLDER}${name.replaceAll("'", "''")}'`;
+  const mark = quotedText(`${PLACEHOLDER}${name}`);
   return `SELECT ${list} FROM repeat_row(${mark}, ${values}, num_rows = ${rows})`;
 }

@@ -12,6 +12,7 @@ import {
   type FragmentColumn,
   type QueryPlan,
   type ResultColumn,
+  type RuntimeFilter,
   type Scan,
   type SessionValues,
   type Stage,
@@ -27,7 +28,9 @@ import { fuseStages } from './fuse-stages.ts';
 import { Labels, operatorLines, stageTitle } from './operator-text.ts';
 import { AddExchanges } from './add-exchanges.ts';
 import { pathsOf, scanBytes } from './distribute-scan.ts';
+import { runtimeFilters } from './runtime-filters.ts';
 import { pruneColumns } from './prune-columns.ts';
+import { splittableInputs } from './splittable-inputs.ts';
 import { eachRelation } from './relations.ts';
 import { unfoldCorrelated } from './unfold-correlated.ts';
 import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
@@ -62,7 +65,8 @@ function distribute(input: PlanInput): QueryPlan {
     if (why !== null) return wholePlan(input, why, relation);
     const draft = cheapest(logical, relation, input, distributeSettings(settings));
     checkDraft(draft, isOrdered(relation));
-    return distributedPlan(input, draft, relation);
+    const filters = runtimeFilters(draft, distributeSettings(settings));
+    return distributedPlan(input, draft, relation, filters);
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
     return wholePlan(input, error.reason, logical);
@@ -115,26 +119,37 @@ function whyWhole(relation: Relation, { tables, settings }: PlanInput): string |
   return `it reads only ${bytesText(Math.ceil(bytes))}, and queries up to ${bytesText(settings.singleFragmentBytes)} are not distributed`;
 }
 
-function distributedPlan(input: PlanInput, draft: Draft, relation: Relation): QueryPlan {
+function distributedPlan(
+  input: PlanInput,
+  draft: Draft,
+  relation: Relation,
+  filters: readonly RuntimeFilter[],
+): QueryPlan {
   const labels = new Labels(draft);
+  const splits = splittableInputs(draft);
   return planOf(input, {
     ordered: isOrdered(relation),
     partitions: draft.partitions,
     single: null,
-    stages: draft.stages.map((stage) => toStage(stage, draft, labels)),
+    stages: draft.stages.map((stage, at) => {
+      const may = splits[at] ?? [];
+      return { ...toStage(stage, draft, labels), ...(may.length === 0 ? {} : { splits: may }) };
+    }),
+    ...(filters.length === 0 ? {} : { filters }),
   });
 }
 
 /** The fields in the order of docs/plan-format.md. */
 function planOf(
   { duckdb, sql, columns, session, tables }: PlanInput,
-  own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages'>,
+  own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages' | 'filters'>,
 ): QueryPlan {
   const roots = new Set(tables.map(({ root }) => root).filter((root) => root !== null));
-  const { ordered, partitions, single, stages } = own;
+  const { ordered, partitions, single, stages, filters } = own;
   return {
     ...{ version: versionOf(stages), duckdb, sql, columns, ordered, partitions, single, stages },
     session,
+    ...(filters === undefined ? {} : { filters }),
     roots: [...roots].toSorted(),
   };
 }

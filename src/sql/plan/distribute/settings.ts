@@ -13,6 +13,8 @@ export interface DistributeSettings {
   readonly sortThresholdBytes: number;
   /** Partial results up to this size are gathered in one task instead of being repartitioned. */
   readonly gatherBytes: number;
+  /** 0: no scan is filtered by the keys of another stage. 1: where that seems to pay. 2: wherever it is allowed. */
+  readonly runtimeFilters: number;
 }
 
 /** The largest number of partitions, whether chosen by the user or by the planner. */
@@ -30,6 +32,7 @@ export interface PlanSettings {
   readonly broadcastThresholdBytes: number;
   readonly singleFragmentBytes: number;
   readonly sortThresholdBytes?: number;
+  readonly runtimeFilters?: number;
 }
 
 /** A low broadcast threshold also limits which small tables every task reads. */
@@ -37,6 +40,7 @@ export function distributeSettings(settings: PlanSettings): DistributeSettings {
   const { broadcastThresholdBytes } = settings;
   return {
     sortThresholdBytes: SORT_THRESHOLD_BYTES,
+    runtimeFilters: 0,
     ...settings,
     replicateBytes: Math.min(REPLICATE_BYTES, broadcastThresholdBytes),
     replicateRows: REPLICATE_ROWS,

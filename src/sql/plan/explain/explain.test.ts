@@ -121,6 +121,26 @@ describe('a query, analysed', () => {
     expect(text).toContain('│ = not begun');
     expect(text).toContain('100 %  1.00 s of work\n');
   });
+
+  test('says which partition is too large, and what became of it', () => {
+    const large = { partition: 3, rows: 1_200_000, bytes: 41_943_040, times: 17.2 };
+    const skewed = [
+      { ...large, tasks: 2, stage: 0 },
+      { ...large, partition: 1, times: null, tasks: 1, stage: 1 },
+      { ...large, partition: 2, tasks: 1, stage: null },
+    ];
+    const grouping = {
+      ...{ partitions: 4, tasks: 4, bytes: 52_428_800, targetBytes: 67_108_864, slots: 4 },
+      skewed,
+    };
+    const lines = explainAnalyze(plan, [measureOf(2, { grouping })]).split('\n');
+    const at = lines.findIndex((line) => line.includes('4 partitions of 50.0 MiB read by 4 tasks'));
+    expect(lines.slice(at + 1, at + 4)).toEqual([
+      '│ = partition 3 has 1,200,000 rows in 40.0 MiB, 17.2 x the median: split by stage 0 among 2 tasks',
+      '│ = partition 1 has 1,200,000 rows in 40.0 MiB: splitting saves nothing',
+      '│ = partition 2 has 1,200,000 rows in 40.0 MiB, 17.2 x the median: cannot be split',
+    ]);
+  });
 });
 
 describe('figures', () => {

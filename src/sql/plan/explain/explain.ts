@@ -3,7 +3,9 @@
  * took. At most 100 columns wide.
  */
 import type { ExchangeInput, QueryPlan, ResultColumn, Stage } from '../physical/plan.ts';
-import { bytesText, countText, durationText, share } from './figures.ts';
+import type { MeasuredSkew } from '../adapt/decide-groups.ts';
+import { counted, bytesText, countText, durationText, share } from './figures.ts';
+import { filterLines, type MeasuredFilter } from './filters.ts';
 
 /** What was measured of a stage; a subset of what the API returns. */
 export interface StageMeasure {
@@ -29,7 +31,11 @@ export interface StageMeasure {
     readonly bytes: number;
     readonly targetBytes: number;
     readonly slots: number;
+    readonly skewed: readonly MeasuredSkew[];
   } | null;
+  /** How its scans were filtered, and how many rows were left out, if they were counted. */
+  readonly filters?: readonly MeasuredFilter[];
+  readonly filteredRows?: number | null;
 }
 
 /** EXPLAIN and EXPLAIN ANALYZE as rows, with DuckDB's names. */
@@ -76,10 +82,6 @@ function headOf(plan: QueryPlan): readonly string[] {
   ];
 }
 
-function counted(count: number, noun: string): string {
-  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
-}
-
 function stageLines(plan: QueryPlan, stage: Stage, more: readonly string[]): readonly string[] {
   const { rows, bytes } = stage.estimate;
   const estimates = [
@@ -89,6 +91,9 @@ function stageLines(plan: QueryPlan, stage: Stage, more: readonly string[]): rea
   ];
   const lines = [sides(`stage ${stage.id}  ${stage.title}`, estimates.join('  '))];
   for (const operator of stage.operators) lines.push(clipped(`│ ${operator}`));
+  for (const { stage: id, name, keys } of plan.filters ?? [])
+    if (id === stage.id)
+      lines.push(clipped(`│ ~ ${name} filtered by the keys of stage ${keys.stage}`));
   if (stage.requires.length > 0)
     lines.push(...wrapped(`needs ${stage.requires.join(', ')}`, '│ ! '));
   if (stage.nonDeterministic !== null)
@@ -153,7 +158,8 @@ function measured(
       `${bytesText(measure.bytesOut)} written, ${bytesText(measure.fetchedBytes)} fetched`,
   ];
   const { grouping = null } = measure;
-  if (grouping !== null) lines.push(groupingText(grouping));
+  if (grouping !== null) lines.push(groupingText(grouping), ...grouping.skewed.map(skewText));
+  lines.push(...filterLines(measure));
   const notes = notesOn(measure, isDivided);
   return notes.length === 0 ? lines : [...lines, notes.join(', ')];
 }
@@ -164,6 +170,15 @@ function groupingText(grouping: NonNullable<StageMeasure['grouping']>): string {
     `${counted(partitions, 'partition')} of ${bytesText(bytes)} read by ${counted(tasks, 'task')} ` +
     `(target ${bytesText(targetBytes)}, ${counted(slots, 'slot')})`
   );
+}
+
+/** Why a task of the stage took longer than the others, or what was done about it. */
+function skewText({ partition, rows, bytes, times, tasks, stage }: MeasuredSkew): string {
+  const size = `partition ${partition} has ${counted(rows, 'row')} in ${bytesText(bytes)}`;
+  const factor = times === null ? '' : `, ${times} x the median`;
+  if (tasks > 1) return `${size}${factor}: split by stage ${stage} among ${tasks} tasks`;
+  const why = stage === null ? 'cannot be split' : 'splitting saves nothing';
+  return `${size}${factor}: ${why}`;
 }
 
 /** Notes for somebody who looks for lost time. */

@@ -32,3 +32,8 @@ export function durationText(ms: number): string {
 export function share(part: number, whole: number): number {
   return whole <= 0 ? 0 : part / whole;
 }
+
+/** `1 row`, `2 rows` */
+export function counted(count: number, noun: string): string {
+  return `${countText(count)} ${noun}${count === 1 ? '' : 's'}`;
+}

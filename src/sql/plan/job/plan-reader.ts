@@ -1,5 +1,5 @@
 /** Reads JSON values of unknown shape. Every refusal names the path of the value. */
-import { MillraceError, didYouMean } from '../../../scheduler/core/index.ts';
+import { MillraceError, didYouMean, isObject } from '../../../scheduler/core/index.ts';
 
 export class PlanReader {
   readonly value: unknown;
@@ -25,17 +25,15 @@ export class PlanReader {
 
   at(field: string): PlanReader {
     const { value } = this;
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      this.refuse(`Must be an object, not ${described(value)}.`);
-    const found = (value as Readonly<Record<string, unknown>>)[field];
+    if (!isObject(value)) this.refuse(`Must be an object, not ${described(value)}.`);
+    const found = value[field];
     return new PlanReader(found, `${this.#path}/${field}`);
   }
 
   /** Refuses unknown fields. */
   known(fields: readonly string[]): this {
     const { value } = this;
-    if (typeof value !== 'object' || value === null || Array.isArray(value))
-      this.refuse(`Must be an object, not ${described(value)}.`);
+    if (!isObject(value)) this.refuse(`Must be an object, not ${described(value)}.`);
     for (const field of Object.keys(value)) {
       if (fields.includes(field)) continue;
       const hint = didYouMean(field, fields);

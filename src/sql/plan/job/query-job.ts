@@ -6,7 +6,9 @@
 import {
   FRAGMENT_EXECUTOR,
   MillraceError,
+  FILTER_EXECUTOR,
   GROUPS_EXECUTOR,
+  filterTaskId,
   fragmentTaskId,
   groupsTaskId,
   invariant,
@@ -30,12 +32,14 @@ import {
   type Timeouts,
 } from '../../../scheduler/core/index.ts';
 import { groupingTasks } from '../adapt/coalesced-stages.ts';
-import type { GroupingTask } from '../adapt/decide-groups.ts';
 import type { ExchangeInput, QueryPlan, Stage } from '../physical/plan.ts';
 import { versionOf } from '../physical/plan.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
-import { type TaskScan, taskScans } from './task-scans.ts';
+import { FilterWriter } from './filter-writer.ts';
+import { decidedFields, groupReads, groupingInput } from './grouping-task.ts';
+import { jobName } from './job-name.ts';
+import { type TaskScan, isTopOfShare, taskScans } from './task-scans.ts';
 
 export interface QueryJobOptions {
   /** Null: the beginning of the SQL text. */
@@ -77,8 +81,6 @@ export interface QueryJob {
   readonly seeds: ReadonlyMap<TaskNo, Seed>;
 }
 
-const NAME_MAX = 80;
-
 /**
  * `tables` are those that the plan's scans name. Throws `bad_input` if one is missing, and `too_large` if the job
  * exceeds a limit of the scheduler.
@@ -96,11 +98,12 @@ export function queryJob(
     writer.planTask(),
     ...plan.stages.flatMap((stage) => writer.stageTasks(stage)),
     ...writer.groupingTasks(),
+    ...writer.filterTasks(),
   ];
   if (tasks.length > settings.tasksPerJobMax)
     tooLarge(`It has ${tasks.length} tasks, ${settings.tasksPerJobMax} are allowed.`);
   const document: JobDocument = {
-    name: options.name ?? shortName(plan.sql),
+    name: options.name ?? jobName(plan.sql),
     priority: options.priority,
     idempotencyKey: options.idempotencyKey,
     maxParallel: options.maxParallel,
@@ -113,17 +116,6 @@ export function queryJob(
     tasks,
   };
   return { document, seeds: new Map([[taskNo(0), { state: 'succeeded', result: planText }]]) };
-}
-
-function shortName(sql: string): string {
-  const line = sql.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
-  const text =
-    line.length <= NAME_MAX
-      ? line
-      : `${Array.from(line)
-          .slice(0, NAME_MAX - 3)
-          .join('')}...`;
-  return `sql: ${text}`;
 }
 
 function resultTemplate({ stages }: QueryPlan): Json {
@@ -153,6 +145,7 @@ class TaskWriter {
   readonly #firsts: readonly number[];
   /** The number of the task that decides which partitions the tasks of a stage read, by stage. */
   readonly #groupings: ReadonlyMap<number, number>;
+  readonly #filters: FilterWriter;
 
   constructor(
     plan: QueryPlan,
@@ -170,6 +163,7 @@ class TaskWriter {
       return next - tasks;
     });
     this.#groupings = new Map(groupingTasks(plan).map(({ no, stage }) => [stage, no]));
+    this.#filters = new FilterWriter(plan, this.#firsts);
   }
 
   planTask(): TaskDocument {
@@ -214,33 +208,35 @@ class TaskWriter {
 
   /** They never run: the leader completes them, from what the producers of the stage have written. */
   groupingTasks(): readonly TaskDocument[] {
-    const { stages, coalesce } = this.#plan;
+    const { processors } = this.#options;
     return [...this.#groupings.keys()].map((id) => {
-      const stage = stages[id] as Stage;
+      const stage = this.#plan.stages[id] as Stage;
       const inputs = stage.fragment.inputs.filter(({ mode }) => mode === 'partition');
-      const producers = inputs.flatMap((input) =>
-        this.#producers(input, 0).map((at) => fragmentTaskId(input.stage, at)),
-      );
-      const { output } = stage;
-      const input: Record<keyof GroupingTask, Json> = {
-        stage: id,
-        targetBytes: coalesce?.targetBytes ?? 0,
-        processors: this.#options.processors,
-        outputs: output.kind === 'hash' || output.kind === 'range' ? output.partitions : 1,
-        layout: { $from: producers[0] as string, path: '/at/layout' },
-        parts: producers.map(($from) => ({ $from, path: '/parts' })),
-      };
-      return {
-        id: groupsTaskId(id),
-        executor: GROUPS_EXECUTOR,
-        priority: this.#options.priority,
-        parent: null,
-        dependsOn: numbered(new Set(inputs.flatMap((each) => this.#numbers(each, 0)))),
-        idempotencyKey: null,
-        options: this.#optionsFor(false, NONE),
-        input: JSON.stringify(input),
-      };
+      const numbers = inputs.flatMap((each) => this.#numbers(each, 0));
+      const input = groupingInput(this.#plan, stage, processors);
+      return this.#decision(groupsTaskId(id), GROUPS_EXECUTOR, numbers, input);
     });
+  }
+
+  /** The same, from the keys that the tasks of other stages have reported. */
+  filterTasks(): readonly TaskDocument[] {
+    return this.#filters.tasks.map(({ stage }) => {
+      const { numbers, input } = this.#filters.decision(stage);
+      return this.#decision(filterTaskId(stage), FILTER_EXECUTOR, numbers, input);
+    });
+  }
+
+  #decision(id: TaskId, executor: string, numbers: readonly number[], input: Json): TaskDocument {
+    return {
+      id,
+      executor,
+      priority: this.#options.priority,
+      parent: null,
+      dependsOn: numbered(new Set(numbers)),
+      idempotencyKey: null,
+      options: this.#optionsFor(false, NONE),
+      input: JSON.stringify(input),
+    };
   }
 
   /** What users have written is not run twice at the same time, whatever it says of itself. */
@@ -277,7 +273,7 @@ class TaskWriter {
     const reads = fragment.inputs.map((input) => [
       input.relation,
       this.#groupings.has(id) && input.mode === 'partition'
-        ? this.#groupReads(input, id, task)
+        ? groupReads(input, stage, task, this.#producers(input, task))
         : this.#reads(input, task),
     ]);
     const byRelation = <T>(entries: readonly (readonly [string, T])[]): Json =>
@@ -296,11 +292,10 @@ class TaskWriter {
         ? {}
         : { spans: byRelation(spans.map(({ relation, span }) => [relation, span])) }),
       reads: Object.fromEntries(reads) as Json,
+      ...this.#filters.fields(id),
       requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,
-      ...(this.#groupings.has(id)
-        ? { threads: { $from: groupsTaskId(id), path: '/threads', missing: 'omit' } }
-        : this.#share(tasks)),
+      ...(this.#groupings.has(id) ? decidedFields(stage) : this.#share(tasks)),
     };
   }
 
@@ -309,22 +304,6 @@ class TaskWriter {
     const { processors } = this.#options;
     if (processors === null || tasks === 1) return {};
     return { threads: Math.max(1, Math.floor(processors / tasks)) };
-  }
-
-  /** The partitions are known when the task that decides about them has ended: each of every producer. */
-  #groupReads(input: ExchangeInput, stage: number, task: number): Json {
-    return {
-      $from: groupsTaskId(stage),
-      path: `/groups/${task}`,
-      each: this.#producers(input, task).map((producer) => {
-        const $from = fragmentTaskId(input.stage, producer);
-        return {
-          at: { $from, path: '/at' },
-          partition: { $item: true },
-          part: { $from, path: '/parts/*' },
-        };
-      }),
-    };
   }
 
   #reads(input: ExchangeInput, task: number): Json {
@@ -352,6 +331,8 @@ class TaskWriter {
       for (const no of this.#numbers(input, task)) numbers.add(no);
     const grouping = this.#groupings.get(id);
     if (grouping !== undefined) numbers.add(grouping);
+    const filter = this.#filters.no(id);
+    if (filter !== null) numbers.add(filter);
     return numbered(numbers);
   }
 
@@ -379,19 +360,3 @@ function tooLarge(why: string): never {
     todo: 'Read fewer files, or lower shufflePartitions.',
   });
 }
-
-/**
- * The first rows of a task's own share of a table. DuckDB reads the columns that only these rows need for these rows only,
- * but not below a UNION of several ranges.
- */
-function isTopOfShare(
-  { tasks, fragment }: Stage,
-  own: readonly { readonly ranges?: readonly unknown[] }[],
-): boolean {
-  const [scan, ...others] = fragment.scans;
-  if (tasks === 1 || scan === undefined || others.length + fragment.inputs.length > 0) return false;
-  const isShare = scan.rows === 'own' && scan.split === undefined && fragment.custom === undefined;
-  return isShare && (own[0]?.ranges?.length ?? 0) > 1 && TOP_ROWS.test(fragment.sql);
-}
-
-const TOP_ROWS = /\bORDER BY [^;]*\nLIMIT \d+$/;

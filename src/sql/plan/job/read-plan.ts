@@ -1,5 +1,5 @@
 /** Reads a plan that a client submits. Nothing in it is trusted. */
-import { MillraceError, isId } from '../../../scheduler/core/index.ts';
+import { MillraceError, isId, isObject } from '../../../scheduler/core/index.ts';
 import { type PlanFault, planFault } from '../distribute/check-plan.ts';
 import { PARTITIONS_MAX } from '../distribute/settings.ts';
 import {
@@ -49,9 +49,10 @@ function resultFault({ columns, stages }: QueryPlan): PlanFault | null {
     : { path: '/columns', what: 'must have the types of the columns of the last stage' };
 }
 
+/** EXPLAIN answers with `filters` too. They are not taken from a plan: nothing is known of which rows it needs. */
 const FIELDS = [
   ...['version', 'duckdb', 'sql', 'columns', 'ordered', 'partitions', 'single', 'stages'],
-  ...['session', 'roots'],
+  ...['session', 'filters', 'roots'],
 ];
 
 function readFields(reader: PlanReader): QueryPlan {
@@ -86,7 +87,8 @@ function readStages(reader: PlanReader): readonly Stage[] {
 
 const STAGE_FIELDS = [
   ...['id', 'title', 'tasks', 'fragment', 'output', 'estimate', 'operators', 'nonDeterministic'],
-  ...['requires'],
+  // Of a plan that was made here. It is not taken from others: which rows a task may read is proved, not claimed.
+  ...['requires', 'splits'],
 ];
 
 function readStage(reader: PlanReader): Stage {
@@ -142,8 +144,7 @@ function readCustom(reader: PlanReader): Pick<Fragment, 'custom'> {
   reader.known(['op_name', 'input', 'params']);
   const params = reader.at('params');
   const { value } = params;
-  const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-  if (value !== undefined && !isObject) params.refuse('Must be an object.');
+  if (value !== undefined && !isObject(value)) params.refuse('Must be an object.');
   return {
     custom: {
       op_name: reader.at('op_name').text(),

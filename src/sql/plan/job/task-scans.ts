@@ -7,7 +7,7 @@ import {
   valueSpans,
   wholeFiles,
 } from '../distribute/scan-splits.ts';
-import type { Scan, ScanSplit } from '../physical/plan.ts';
+import type { Scan, ScanSplit, Stage } from '../physical/plan.ts';
 import type { FileRange, PinnedFile, PinnedTable, ValueSpan } from '../physical/table.ts';
 
 /** What one task reads of one table. */
@@ -60,3 +60,19 @@ const NAME_TABLES = 'Name the tables of the plan in `tables`, or in the catalog.
 function badPlan(what: string, todo: string = NAME_TABLES): never {
   throw new MillraceError({ code: 'bad_input', what, todo });
 }
+
+/**
+ * The first rows of a task's own share of a table. DuckDB reads the columns that only these rows need for these rows only,
+ * but not below a UNION of several ranges.
+ */
+export function isTopOfShare(
+  { tasks, fragment }: Stage,
+  own: readonly { readonly ranges?: readonly unknown[] }[],
+): boolean {
+  const [scan, ...others] = fragment.scans;
+  if (tasks === 1 || scan === undefined || others.length + fragment.inputs.length > 0) return false;
+  const isShare = scan.rows === 'own' && scan.split === undefined && fragment.custom === undefined;
+  return isShare && (own[0]?.ranges?.length ?? 0) > 1 && TOP_ROWS.test(fragment.sql);
+}
+
+const TOP_ROWS = /\bORDER BY [^;]*\nLIMIT \d+$/;

@@ -2,8 +2,9 @@
  * Writes a constant as SQL. DuckDB's plan has the stored form (days, microseconds, unscaled decimals); the SQL has
  * exactly the same value and type in any context.
  */
+import { quotedName, quotedText } from './quote.ts';
 import type { PlanNode } from './plan-node.ts';
-import { castTo, isNameless, nullOf, quoted, type SqlType } from './type.ts';
+import { castTo, isNameless, nullOf, type SqlType } from './type.ts';
 import { dateText, intervalText, timestampText, timeText, timeTzText } from './temporal.ts';
 import { Undistributable } from './undistributable.ts';
 
@@ -22,9 +23,7 @@ const CONTROL = /(\p{Cc})/u;
 export function stringText(value: string): string {
   const pieces = value
     .split(CONTROL)
-    .map((piece, i) =>
-      i % 2 === 1 ? `chr(${piece.charCodeAt(0)})` : `'${piece.replaceAll("'", "''")}'`,
-    );
+    .map((piece, i) => (i % 2 === 1 ? `chr(${piece.charCodeAt(0)})` : quotedText(piece)));
   return pieces.length === 1 ? (pieces[0] ?? "''") : `(${pieces.join(' || ')})`;
 }
 
@@ -109,7 +108,7 @@ function nestedText(value: PlanNode, type: SqlType): string {
     case 'STRUCT': {
       const texts = fieldTexts(value, type);
       if (isNameless({ ...type, children: [] })) return `row(${texts.join(', ')})`;
-      const fields = texts.map((text, i) => `${quoted(type.names?.[i] ?? '')} := ${text}`);
+      const fields = texts.map((text, i) => `${quotedName(type.names?.[i] ?? '')} := ${text}`);
       return `struct_pack(${fields.join(', ')})`;
     }
     case 'UNION':
@@ -195,7 +194,7 @@ function unionText(value: PlanNode, type: SqlType): string {
   const member = members[place];
   const of = type.children?.[place];
   if (member === undefined || of === undefined) throw value.odd('member');
-  const name = quoted(type.names?.[place] ?? '');
+  const name = quotedName(type.names?.[place] ?? '');
   return castTo(`union_value(${name} := ${readLiteral(member, of)})`, type);
 }
 

@@ -1,3 +1,4 @@
+import { quotedName, quotedText } from './quote.ts';
 import { Undistributable } from './undistributable.ts';
 
 /** A logical type of DuckDB: its SQL text, and what the planner needs to know about it. */
@@ -34,6 +35,11 @@ export function decimalType(width: number, scale: number): SqlType {
   return { sql: `DECIMAL(${width},${scale})`, id: 'DECIMAL', width, scale };
 }
 
+/** @param system the coordinate system as a literal; null for none. */
+export function geometryType(system: string | null): SqlType {
+  return { sql: system === null ? 'GEOMETRY' : `GEOMETRY(${system})`, id: 'GEOMETRY' };
+}
+
 export function listType(element: SqlType): SqlType {
   return { sql: `${element.sql}[]`, id: 'LIST', children: [element] };
 }
@@ -55,7 +61,7 @@ export function unionType(names: readonly string[], children: readonly SqlType[]
 }
 
 export function enumType(names: readonly string[]): SqlType {
-  const values = names.map((name) => `'${name.replaceAll("'", "''")}'`).join(', ');
+  const values = names.map(quotedText).join(', ');
   return { sql: `ENUM(${values})`, id: 'ENUM', names };
 }
 
@@ -88,7 +94,7 @@ function sampleOf(type: SqlType): string {
       return `map([${parts[0] ?? ''}], [${parts[1] ?? ''}])`;
     case 'STRUCT': {
       if (type.names?.includes('')) return `row(${parts.join(', ')})`;
-      const fields = parts.map((part, i) => `${quoted(type.names?.[i] ?? '')} := ${part}`);
+      const fields = parts.map((part, i) => `${quotedName(type.names?.[i] ?? '')} := ${part}`);
       return `struct_pack(${fields.join(', ')})`;
     }
     default:
@@ -102,11 +108,6 @@ export function sameType(left: SqlType, right: SqlType): boolean {
 
 function fields(names: readonly string[], children: readonly SqlType[]): string {
   return children
-    .map((child, i) => (names[i] ? `${quoted(names[i])} ${child.sql}` : child.sql))
+    .map((child, i) => (names[i] ? `${quotedName(names[i])} ${child.sql}` : child.sql))
     .join(', ');
-}
-
-/** An identifier, always quoted, so that neither keywords nor letter case matter. */
-export function quoted(name: string): string {
-  return `"${name.replaceAll('"', '""')}"`;
 }

@@ -9,6 +9,12 @@ export const PLAN_VERSION = 4;
 
 export type PlanVersion = 2 | 3 | typeof PLAN_VERSION;
 
+/**
+ * The version of a task that reads the rows of some producers only of a partition. No plan has it: whether there is such a task is
+ * decided when the producers have ended.
+ */
+export const SPLIT_VERSION = 5;
+
 /** The lowest version that has everything in it: during an upgrade, older nodes can run what they know. */
 export function versionOf(stages: readonly Pick<Stage, 'fragment' | 'output'>[]): PlanVersion {
   if (stages.some(({ output, fragment }) => output.kind === 'range' || fragment.scans.some(isCut)))
@@ -47,9 +53,29 @@ export interface QueryPlan {
    * Small neighbouring partitions may be read by one task, see `adapt/`. Absent if every task reads one partition. No
    * submitted plan has it: nothing is known of how its stages depend on partitions.
    */
-  readonly coalesce?: { readonly targetBytes: number };
+  readonly coalesce?: Coalescing;
+  /**
+   * Scans that are filtered by the keys of another stage's output, see `adapt/`. Absent for none. No submitted plan has
+   * it: nothing is known of which rows its fragments need.
+   */
+  readonly filters?: readonly RuntimeFilter[];
   /** The folders that a node must be able to read. */
   readonly roots: readonly string[];
+}
+
+export interface Coalescing {
+  /** About what a task should read. */
+  readonly targetBytes: number;
+  /** Absent if no partition is split. */
+  readonly skew?: SkewLimits;
+}
+
+/** When a partition is too large for one task. */
+export interface SkewLimits {
+  /** More than so many times the median of all partitions. */
+  readonly factor: number;
+  /** A smaller partition is never split. */
+  readonly minBytes: number;
 }
 
 export interface SessionValues {
@@ -78,6 +104,11 @@ export interface Stage {
   readonly nonDeterministic: string | null;
   /** Custom operators that a node must have to run the tasks. */
   readonly requires: readonly string[];
+  /**
+   * Relations of partitions that may be split: several tasks may each read some producers' rows of a partition, if all of
+   * them read that partition of every other input in full. Absent if there are none. No submitted plan has it.
+   */
+  readonly splits?: readonly string[];
 }
 
 export interface Estimate {
@@ -162,6 +193,25 @@ export interface ScanReader {
   readonly format: 'parquet' | 'csv' | 'json';
   /** Further arguments of the reader function, as SQL: `hive_partitioning = true, union_by_name = true`. */
   readonly options: string;
+}
+
+/**
+ * Rows of a scan whose value in a column is not among those of a column of another stage's output are not needed: a join
+ * further up would drop them. So the tasks of `stage` wait for those of `keys.stage`, and may leave these rows out.
+ */
+export interface RuntimeFilter {
+  readonly stage: number;
+  /** A scan of the stage's fragment. */
+  readonly relation: string;
+  /** Its index in the columns of the scan. */
+  readonly column: number;
+  /** Of both columns, as DuckDB writes it. */
+  readonly type: string;
+  /** For people: `lineitem.l_partkey`. */
+  readonly name: string;
+  readonly keys: { readonly stage: number; readonly column: number };
+  /** A NULL is needed if there is one among the keys: the join compares with IS NOT DISTINCT FROM. */
+  readonly matchesNull: boolean;
 }
 
 /** The output of another stage under the name `relation`. */

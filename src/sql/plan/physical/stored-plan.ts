@@ -1,4 +1,5 @@
 /** Reads plans of every version of the format. A plan outlives the version of Millrace that stored it. */
+import { isObject } from '../../../scheduler/core/index.ts';
 import type { QueryPlan } from './plan.ts';
 
 /** Reads a plan that this cluster stored, so its shape is trusted. */
@@ -28,10 +29,6 @@ function upgradeScan(scan: Fields): Fields {
 }
 
 type Fields = Readonly<Record<string, unknown>>;
-
-function isObject(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
 
 function eachOf(list: unknown, upgrade: (item: Fields) => Fields): unknown {
   return Array.isArray(list)

@@ -31,6 +31,12 @@ export interface FragmentTask {
   readonly spans?: Readonly<Record<string, ValueSpan>>;
   /** For each exchange, by relation: one entry for each producer that this task reads. */
   readonly reads: Readonly<Record<string, readonly PartitionRead[]>>;
+  /** For scans, by relation: a condition over `c0`, `c1`, ... Rows that do not satisfy it may be left out. */
+  readonly filters?: Readonly<Record<string, string>>;
+  /** EXPLAIN ANALYZE: rows that these conditions leave out are counted. */
+  readonly countsFiltered?: true;
+  /** Columns of its output whose values are reported with the result, as all tasks of its stage do. Absent for none. */
+  readonly keys?: { readonly columns: readonly number[]; readonly tasks: number };
   /** Custom operators that the node must have. */
   readonly requires: readonly string[];
   /** For DuckDB; null for the node's share per slot. */
@@ -78,7 +84,21 @@ export interface FragmentResult {
   readonly parts: readonly PartitionInfo[];
   /** A small result is only here, and `parts[0]` has no segments on the node. */
   readonly inline: InlineResult | null;
+  /** One for each of the task's `keys.columns`; null if its values cannot be reported. */
+  readonly keys?: readonly (KeySummary | null)[];
   readonly metrics: FragmentMetrics;
+}
+
+/** The values of a column as text, which DuckDB casts back to exactly these values. */
+export interface KeySummary {
+  readonly hasNull: boolean;
+  /** Both null if all values are NULL, or there are no rows. */
+  readonly min: string | null;
+  readonly max: string | null;
+  /** All distinct values but NULL, in ascending order; null if there are too many. */
+  readonly values: readonly string[] | null;
+  /** If there are too many to be listed, but not more than that: a bitmap of their hashes in base64. */
+  readonly bits?: string;
 }
 
 export interface InlineResult {
@@ -101,4 +121,20 @@ export interface FragmentMetrics {
   readonly runMs: number;
   readonly writeMs: number;
   readonly spilledBytes: number;
+  /** Rows that runtime filters have left out, if they were to be counted. */
+  readonly filteredRows?: number;
 }
+
+/** Of a fragment whose worker has measured nothing. */
+export const NO_METRICS: FragmentMetrics = {
+  rowsIn: 0,
+  rowsOut: 0,
+  bytesOut: 0,
+  batches: 0,
+  fetchedBytes: 0,
+  localBytes: 0,
+  fetchMs: 0,
+  runMs: 0,
+  writeMs: 0,
+  spilledBytes: 0,
+};

@@ -3,6 +3,7 @@
  * HUGEINT into DOUBLE and ENUM into text, and truncates intervals to milliseconds. `encoded` returns a form that
  * Parquet keeps exactly, `decoded` restores the value. Types that Parquet keeps are left as they are.
  */
+import { quotedName, quotedText } from '../logical/quote.ts';
 import {
   BIGINT,
   castTo,
@@ -10,7 +11,6 @@ import {
   listType,
   mapType,
   plainType,
-  quoted,
   structType,
   unionType,
   VARCHAR,
@@ -106,7 +106,7 @@ function encode(type: SqlType, sql: string, depth: number): string {
     }
     case 'STRUCT': {
       const fields = fieldsOf(type).map((field, i) => {
-        const from = hasNoNames(type) ? String(i + 1) : text(field.name);
+        const from = hasNoNames(type) ? String(i + 1) : quotedText(field.name);
         const value = encode(field.type, `struct_extract(${sql}, ${from})`, depth);
         return `${fieldName(type, field.name, i)} := ${value}`;
       });
@@ -131,8 +131,11 @@ function decode(type: SqlType, sql: string, depth: number): string {
       const [months, days, micros] = ['m', 'd', 'u'].map((name) => part(sql, name));
       return `(to_months(${months}) + to_days(${days}) + to_microseconds(${micros}))`;
     }
-    case 'GEOMETRY':
-      return `st_geomfromwkb(${sql})`;
+    case 'GEOMETRY': {
+      const [, system] = /^GEOMETRY\((.*)\)$/su.exec(type.sql) ?? [];
+      const plain = `st_geomfromwkb(${sql})`;
+      return system === undefined ? plain : `st_setcrs(${plain}, ${system})`;
+    }
     case 'NULL':
       return castTo(sql, type);
     case 'LIST':
@@ -150,9 +153,9 @@ function decode(type: SqlType, sql: string, depth: number): string {
         value: decode(field.type, part(sql, nameAt(type, field.name, i)), depth),
       }));
       const values = fields.map(({ name, value }) =>
-        hasNoNames(type) ? value : `${quoted(name)} := ${value}`,
+        hasNoNames(type) ? value : `${quotedName(name)} := ${value}`,
       );
-      const make = hasNoNames(type) ? quoted('row') : 'struct_pack';
+      const make = hasNoNames(type) ? quotedName('row') : 'struct_pack';
       return unlessNull(sql, `${make}(${values.join(', ')})`);
     }
     case 'UNION':
@@ -188,7 +191,7 @@ function encodeInterval(sql: string): string {
 
 function encodeUnion(type: SqlType, sql: string, depth: number): string {
   const members = fieldsOf(type).map(({ name, type: of }, i) => {
-    const value = encode(of, `union_extract(${sql}, ${text(name)})`, depth);
+    const value = encode(of, `union_extract(${sql}, ${quotedText(name)})`, depth);
     return `f${i} := ${value}`;
   });
   return `struct_pack(tag := CAST(union_tag(${sql}) AS VARCHAR), ${members.join(', ')})`;
@@ -196,8 +199,8 @@ function encodeUnion(type: SqlType, sql: string, depth: number): string {
 
 function decodeUnion(type: SqlType, sql: string, depth: number): string {
   const members = fieldsOf(type).map(({ name, type: of }, i) => {
-    const value = `union_value(${quoted(name)} := ${decode(of, part(sql, `f${i}`), depth)})`;
-    return `WHEN ${text(name)} THEN ${castTo(value, type)}`;
+    const value = `union_value(${quotedName(name)} := ${decode(of, part(sql, `f${i}`), depth)})`;
+    return `WHEN ${quotedText(name)} THEN ${castTo(value, type)}`;
   });
   return `CASE ${part(sql, 'tag')} ${members.join(' ')} END`;
 }
@@ -214,7 +217,7 @@ function overEntries(
 ): string {
   const keys = overItems(`map_keys(${sql})`, depth, key);
   const values = overItems(`map_values(${sql})`, depth, value);
-  return unlessNull(sql, `${quoted('map')}(${keys}, ${values})`);
+  return unlessNull(sql, `${quotedName('map')}(${keys}, ${values})`);
 }
 
 /** A NULL struct is not a struct of NULLs. */
@@ -223,11 +226,7 @@ function unlessNull(sql: string, value: string): string {
 }
 
 function part(sql: string, name: string): string {
-  return `struct_extract(${sql}, ${text(name)})`;
-}
-
-function text(value: string): string {
-  return `'${value.replaceAll("'", "''")}'`;
+  return `struct_extract(${sql}, ${quotedText(name)})`;
 }
 
 function hasNoNames(type: SqlType): boolean {
@@ -239,7 +238,7 @@ function nameAt(type: SqlType, name: string, index: number): string {
 }
 
 function fieldName(type: SqlType, name: string, index: number): string {
-  return quoted(nameAt(type, name, index));
+  return quotedName(nameAt(type, name, index));
 }
 
 function fieldsOf(type: SqlType): { name: string; type: SqlType }[] {

@@ -1,6 +1,7 @@
 /** Writes expressions as SQL. Everything that could be ambiguous is in parentheses. */
+import { quotedName } from '../logical/quote.ts';
 import type { AggregateCall, Expression, OrderBy, WindowCall } from '../logical/expression.ts';
-import { castTo, quoted } from '../logical/type.ts';
+import { castTo } from '../logical/type.ts';
 import { printArithmetic } from './arithmetic.ts';
 
 /** The text of a column of the operator below. */
@@ -91,7 +92,7 @@ const KEYWORDS: ReadonlySet<string> = new Set(
 );
 
 function functionName(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) && !KEYWORDS.has(name) ? name : quoted(name);
+  return /^[a-z_][a-z0-9_]*$/.test(name) && !KEYWORDS.has(name) ? name : quotedName(name);
 }
 
 type Call = Extract<Expression, { kind: 'call' }>;
@@ -101,7 +102,7 @@ function printCall(call: Call, column: ColumnText): string {
   const args = call.args.map((arg, i) => {
     const text = printExpression(arg, column);
     const name = call.names?.[i - (call.args.length - call.names.length)];
-    return name === undefined ? text : `${quoted(name)} := ${text}`;
+    return name === undefined ? text : `${quotedName(name)} := ${text}`;
   });
   // Not a function, and must not be quoted.
   if (call.name === 'try') return `TRY(${args.join(', ')})`;

@@ -3,6 +3,7 @@ import {
   arrayType,
   decimalType,
   enumType,
+  geometryType,
   listType,
   mapType,
   plainType,
@@ -86,8 +87,7 @@ class TypeParser {
         return enumType(this.#values());
       // No plan with these two is read, but they may be in the result of a query that runs as a single fragment.
       case 'GEOMETRY':
-        this.#match(/\('(?:[^']|'')*'\)/y);
-        return plainType(name);
+        return geometryType(this.#match(/\(\s*('(?:[^']|'')*')\s*\)/y)?.[1] ?? null);
       case 'VARIANT':
       case 'JSON':
         return plainType(name);

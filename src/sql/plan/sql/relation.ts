@@ -2,6 +2,7 @@
  * Writes relations as SQL. Columns are `c0`, `c1`, ... of each nested query and always qualified with its alias, so
  * that a name of the output is never taken for a name of the input.
  */
+import { quotedName } from '../logical/quote.ts';
 import type { Expression } from '../logical/expression.ts';
 import type {
   Aggregate,
@@ -13,7 +14,7 @@ import type {
   Values,
   With,
 } from '../logical/relation.ts';
-import { nullOf, quoted } from '../logical/type.ts';
+import { nullOf } from '../logical/type.ts';
 import {
   printAggregate,
   printExpression,
@@ -285,7 +286,7 @@ function allColumns(relation: Relation, column: ColumnText): string[] {
 }
 
 function identifier(name: string): string {
-  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quoted(name);
+  return /^[a-z_][a-z0-9_]*$/.test(name) ? name : quotedName(name);
 }
 
 function cteName(cte: number): string {

@@ -107,7 +107,7 @@ const numberV4 = fc.oneof(
     .map(([edge, by]) => Math.min(2 ** 32 - 1, Math.max(0, edge + by))),
 );
 
-test('every IPv4 address is refused exactly if it lies in a special range', () => {
+test('an IPv4 address is refused exactly if it is in a special range', () => {
   fc.assert(
     fc.property(numberV4, (number) => {
       const isSpecial = RANGES_V4.some(([first, last]) => number >= first && number <= last);
@@ -117,7 +117,7 @@ test('every IPv4 address is refused exactly if it lies in a special range', () =
   );
 });
 
-test('whatever IPv4 address is written into an IPv6 one, it does not get through', () => {
+test('an IPv4 address embedded in an IPv6 one is refused', () => {
   fc.assert(
     fc.property(
       numberV4,
@@ -165,7 +165,7 @@ function lookedUp(found: Found, all: boolean): Promise<unknown> {
   });
 }
 
-test('of several addresses of a name only the public ones are connected to', async () => {
+test('only public addresses of a name are connected to', async () => {
   const found = [
     { address: '10.0.0.1', family: 4 },
     { address: '1.1.1.1', family: 4 },

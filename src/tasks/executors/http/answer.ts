@@ -1,4 +1,4 @@
-/** What came back: its body read within a limit, unpacked, and turned into a value. */
+/** The HTTP response: its body, read within a limit, decompressed and parsed. */
 import type { IncomingMessage } from 'node:http';
 import { pipeline } from 'node:stream';
 import { TextDecoder } from 'node:util';
@@ -84,7 +84,7 @@ function decoderOf({ headers }: IncomingMessage): TextDecoder {
 function unpacked(response: IncomingMessage): AsyncIterable<unknown> {
   const coding = (response.headers['content-encoding'] ?? '').trim().toLowerCase();
   const unpack = unpackerOf(coding);
-  // The caller reads the last stream of the line, and meets every error there.
+  // The caller reads the last stream of the pipeline, where every error arrives.
   return unpack === null ? response : pipeline(response, unpack, () => {});
 }
 

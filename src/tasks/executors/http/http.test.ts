@@ -74,7 +74,7 @@ test('it sends the given request and answers status, headers and JSON', async ()
   expect(seen[0]?.headers).not.toHaveProperty('x-none');
 });
 
-test('text is sent and answered as it is, and a body without a method is a POST', async () => {
+test('text is sent and returned unchanged, and a body without a method is a POST', async () => {
   const { url, seen } = await serveWeb((_request, response) => {
     response.writeHead(200, { 'content-type': 'text/plain; charset=latin1' });
     response.end(Buffer.from([0x66, 0xfc, 0x72]));
@@ -108,7 +108,7 @@ test.each([
   expect((await call({ url })).body).toEqual({ a: 1 });
 });
 
-test('an empty answer is null where JSON is announced, and HEAD has no body', async () => {
+test('an empty JSON response is null, and HEAD has no body', async () => {
   const { url } = await serveWeb((_request, response) => {
     response.writeHead(200, { 'content-type': 'application/problem+json' });
     response.end();
@@ -146,7 +146,7 @@ test.each([
   expect((await failure({ url })).retryAfterMs).toBe(expected);
 });
 
-test('a failure tells a bit of the body and how long to wait, and no secret that it repeats', async () => {
+test('a failure contains the beginning of the body and the retry delay, without secrets', async () => {
   const { url } = await serveWeb((request, response) => {
     response.writeHead(429, { 'retry-after': '120' });
     response.end(`no, ${request.headers.authorization} and ${'x'.repeat(10_000)}`);
@@ -162,7 +162,7 @@ test('a failure tells a bit of the body and how long to wait, and no secret that
   expect(error.message.length).toBeLessThan(600);
 });
 
-test('more than maxBytes fails for good, packed or not', async () => {
+test('more than maxBytes fails for good, compressed or not', async () => {
   const { url } = await serveWeb(({ url: path }, response) => {
     if (path === '/packed') response.setHeader('content-encoding', 'gzip');
     response.end(path === '/packed' ? gzipSync(Buffer.alloc(1_000_000)) : 'x'.repeat(2_000));
@@ -190,7 +190,7 @@ test.each([
   });
 });
 
-test('an answer that breaks off, and a port where nobody listens, may be tried again', async () => {
+test('a truncated response, and a refused connection, may be retried', async () => {
   const { url } = await serveWeb((_request, response) => {
     response.writeHead(200, { 'content-length': 100 });
     response.write('half', () => response.destroy());
@@ -211,7 +211,7 @@ test('an answer that breaks off, and a port where nobody listens, may be tried a
   expect(refused.error.message).not.toContain('pass-word');
 });
 
-test('a name that nobody knows may be tried again', async () => {
+test('a name that does not resolve may be retried', async () => {
   const lookup: LookupFunction = (host, _options, callback) => {
     callback(Object.assign(new Error(`getaddrinfo ENOTFOUND ${host}`), { code: 'ENOTFOUND' }), []);
   };
@@ -221,7 +221,7 @@ test('a name that nobody knows may be tried again', async () => {
   });
 });
 
-test('what takes longer than timeoutMs may be tried again, also in the middle of a body', async () => {
+test('a timeout may be retried, also in the middle of a body', async () => {
   let arrived = deferred();
   const { url } = await serveWeb(({ url: path }, response) => {
     if (path === '/body') response.write('a', () => arrived.resolve());

@@ -16,7 +16,7 @@ import type { HttpResult } from './answer.ts';
 import { isRedirect, redirected } from './redirect.ts';
 import { readPlan } from './request.ts';
 import type { HttpPlan, HttpRequest } from './request.ts';
-import { shown, without } from './shown.ts';
+import { shown, without } from './request-text.ts';
 
 export interface HttpOptions {
   /** Whether no connection may be made to an IP address. */

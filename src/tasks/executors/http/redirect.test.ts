@@ -79,7 +79,7 @@ test('sends no header that the author added to another origin after a redirect',
   ]);
 });
 
-test('redirects have an end, and lead nowhere but to the web', async () => {
+test('the number of redirects is limited, and only http and https are followed', async () => {
   const { url, seen } = await serveWeb((request, response) => {
     const location = request.url === '/file' ? 'file:///etc/passwd' : '/round';
     response.writeHead(302, { location }).end();
@@ -144,7 +144,7 @@ test('a redirect to a private address is refused, by name, by number and in IPv6
   expect(await call({ url: `${url}/name` }, { ...open, lookup })).toMatchObject({ body: 'inner' });
 });
 
-test('a name that changes its address between two requests is looked at each time', async () => {
+test('a name is resolved and checked for each request', async () => {
   const inner = await serveWeb((_request, response) => response.end('inner'), '127.0.0.2');
   const asked: string[] = [];
   const answers = ['127.0.0.1', '127.0.0.2'];
@@ -164,7 +164,7 @@ test('a name that changes its address between two requests is looked at each tim
   expect(inner.seen).toEqual([]);
 });
 
-test('the connection goes to the very address that was looked at', async () => {
+test('the connection is made to the address that was checked', async () => {
   const { port, seen } = await serveWeb((_request, response) => response.end('ok'));
   const lookup: LookupFunction = (_host, _options, callback) => {
     callback(null, [

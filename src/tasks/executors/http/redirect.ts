@@ -2,7 +2,7 @@
 import { TaskFailure } from '../failure.ts';
 import { isWeb } from './request.ts';
 import type { HttpRequest } from './request.ts';
-import { shown } from './shown.ts';
+import { shown } from './request-text.ts';
 
 const REDIRECTS: ReadonlySet<number> = new Set([301, 302, 303, 307, 308]);
 /**

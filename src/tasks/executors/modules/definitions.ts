@@ -7,6 +7,8 @@ import type { Exports } from './import.ts';
 export interface Definitions {
   /** Those that the flows bring with them included. */
   readonly tasks: readonly TaskDefinition[];
+  /** Those that are exported themselves. */
+  readonly exported: readonly TaskDefinition[];
   /** The default export comes first. */
   readonly flows: readonly FlowDefinition[];
   /** Functions for queries included. */
@@ -19,6 +21,7 @@ type Fields = Readonly<Record<string, unknown>>;
 export function definitionsIn(exports: Exports, file: string): Definitions {
   const found = {
     tasks: new Set<TaskDefinition>(),
+    exported: new Set<TaskDefinition>(),
     flows: new Set<FlowDefinition>(),
     operators: new Set<CustomDefinition>(),
   };
@@ -45,10 +48,15 @@ export function definitionsIn(exports: Exports, file: string): Definitions {
   };
   for (const [name, value] of defaultFirst(exports)) {
     const values: readonly unknown[] = Array.isArray(value) ? value : [value];
-    for (const each of values) if (isFields(each)) add(each, name);
+    for (const each of values) {
+      if (!isFields(each)) continue;
+      add(each, name);
+      if (each['kind'] === 'millrace.task' && isTask(each)) found.exported.add(each);
+    }
   }
   return {
     tasks: [...found.tasks],
+    exported: [...found.exported],
     flows: [...found.flows],
     operators: [...found.operators],
   };

@@ -142,9 +142,11 @@ test('a mistake in JavaScript is reported with its line', async () => {
 
 /** An engine as users have it: that of the tests reads files, and TypeScript, in its own way. */
 async function inPlainNode(path: string): Promise<string> {
-  const door = fileURLToPath(new URL('../../../../dist/tasks/executors/index.js', import.meta.url));
+  const index = fileURLToPath(
+    new URL('../../../../dist/tasks/executors/index.js', import.meta.url),
+  );
   const script = `
-    const { loadDefinitions, ExecutorRegistry } = await import(${JSON.stringify(door)});
+    const { loadDefinitions, ExecutorRegistry } = await import(${JSON.stringify(index)});
     try {
       const { tasks } = await loadDefinitions(${JSON.stringify(path)});
       const registry = new ExecutorRegistry();

@@ -26,7 +26,7 @@ export async function loadModule(
   file: string,
   registry: ExecutorRegistry,
 ): Promise<readonly string[]> {
-  const { tasks, flows, operators } = await loadDefinitions(file);
+  const { tasks, exported, flows, operators } = await loadDefinitions(file);
   if (tasks.length + flows.length + operators.length === 0) {
     throw bad(
       `The module ${file} exports no task, flow or operator.`,
@@ -35,6 +35,7 @@ export async function loadModule(
   }
   for (const task of tasks) registry.add(task, `the module ${file}`);
   for (const flow of flows) registry.addFlow(flow, `the module ${file}`);
+  for (const task of exported) registry.publish(task);
   const module = pathToFileURL(resolve(file)).href;
   for (const operator of operators) registry.addOperator(operator, `the module ${file}`, module);
   return [...tasks, ...operators].map(({ name }) => name);

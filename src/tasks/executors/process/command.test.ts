@@ -79,7 +79,7 @@ async function rollCall() {
   };
 }
 
-test('it runs the command and answers its exit code and what it says', async () => {
+test('it runs the command and returns its exit code and output', async () => {
   expect(await run(shell('echo out; echo err >&2'))).toEqual({
     exitCode: 0,
     stdout: 'out\n',
@@ -87,7 +87,7 @@ test('it runs the command and answers its exit code and what it says', async () 
   });
 });
 
-test('arguments go as they are: no shell reads them', async () => {
+test('arguments are passed unchanged, without a shell', async () => {
   const args = [
     '-e',
     'console.log(JSON.stringify(process.argv.slice(1)))',
@@ -100,7 +100,7 @@ test('arguments go as they are: no shell reads them', async () => {
   expect(JSON.parse(stdout)).toEqual(['$HOME', '; ls', '']);
 });
 
-test('text and JSON go to its stdin, and one that does not read them is fine', async () => {
+test('text and JSON are written to stdin, which need not be read', async () => {
   expect((await run({ command: 'cat', stdin: 'plain' })).stdout).toBe('plain');
   expect((await run({ command: 'cat', stdin: { a: 1 } })).stdout).toBe('{"a":1}');
   expect((await run({ command: 'cat' })).stdout).toBe('');
@@ -109,7 +109,7 @@ test('text and JSON go to its stdin, and one that does not read them is fine', a
   });
 });
 
-test('its environment is PATH and what the task gives, and nothing of the worker', async () => {
+test('its environment is PATH and the variables of the task, and nothing of the worker', async () => {
   vi.stubEnv('TEST_SECRET', 'not for tasks');
   const { stdout } = await run({ command: 'env', env: { ONE: 'a=b', TWO: 2 }, cwd: folder });
   // What shells add, and what Node gives to every child while coverage is measured.
@@ -128,7 +128,7 @@ test.each([['ls'], ['/bin/sh'], ['./sh'], ['sh '], ['SH']])(
   },
 );
 
-test('another exit code may be tried again, with what it said last, unless it is called fine', async () => {
+test('another exit code may be retried, with its last output, unless it is in okExitCodes', async () => {
   expect(await failure(shell('echo first >&2; echo no disk >&2; exit 7'))).toEqual({
     failure: 'retryable',
     error: { code: 'exit_7', message: 'sh ended with exit code 7: first\nno disk' },
@@ -153,7 +153,7 @@ test.each([
   });
 });
 
-test('of too much output the beginning and the end are kept, with a mark and a word in the log', async () => {
+test('of too much output the beginning and the end are kept, with a mark and a warning in the log', async () => {
   const context = testContext();
   const script = 'printf begin; head -c 3000000 /dev/zero | tr "\\0" x; printf end';
   const { stdout } = await run(shell(script, { maxOutputBytes: 1_000 }), context);
@@ -162,7 +162,7 @@ test('of too much output the beginning and the end are kept, with a mark and a w
   expect(context.logged).toEqual([expect.stringContaining('2999008 bytes')]);
 });
 
-test('an abort ends the whole group, and the reason comes back when it is gone', async () => {
+test('an abort ends the whole process group, and rejects when it is gone', async () => {
   const roll = await rollCall();
   const node = JSON.stringify(process.execPath);
   const script = [1, 2].map((n) => `${node} -e "${roll.member(false)}" ${n} &`).join('\n');
@@ -178,7 +178,7 @@ test('an abort ends the whole group, and the reason comes back when it is gone',
   roll.close();
 });
 
-test('a group that does not heed SIGTERM is killed when its grace is over', async () => {
+test('a group that ignores SIGTERM is killed after the grace period', async () => {
   const roll = await rollCall();
   const clock = new VirtualClock();
   const context = testContext();
@@ -195,7 +195,7 @@ test('a group that does not heed SIGTERM is killed when its grace is over', asyn
   roll.close();
 });
 
-test('one that takes longer than timeoutMs is ended and may be tried again', async () => {
+test('a command that exceeds timeoutMs is ended and may be retried', async () => {
   const roll = await rollCall();
   const clock = new VirtualClock();
   const args = ['-e', roll.member(false)];
@@ -212,7 +212,7 @@ test('one that takes longer than timeoutMs is ended and may be tried again', asy
   roll.close();
 });
 
-test('what a command leaves behind in the background ends with it', async () => {
+test('background processes of a command end with it', async () => {
   const roll = await rollCall();
   const node = JSON.stringify(process.execPath);
   const file = join(folder, 'go');
@@ -227,7 +227,7 @@ test('what a command leaves behind in the background ends with it', async () => 
   roll.close();
 });
 
-test('a worker that is killed takes the groups of its commands with it', async () => {
+test('the process groups of commands are killed with their worker', async () => {
   const roll = await rollCall();
   const member = JSON.stringify(roll.member(true));
   const source = new URL('./child.ts', import.meta.url).href;
@@ -320,7 +320,7 @@ test.each([
   expect(found.error.message).toContain(`--allow-env ${name}`);
 });
 
-test('a pattern covers no variable that is known to load code, a name does', async () => {
+test('a pattern never allows a variable that loads code, a name does', async () => {
   const env = (name: string, given: readonly string[]) =>
     commandExecutor(systemClock, { allowed, allowedEnv: given, killGraceMs: 2_000 }).run(
       { command: 'env', env: { [name]: '' } },

@@ -91,7 +91,7 @@ async function failure(input: Json): Promise<Failure> {
   return classifyFailure(await thrownBy(() => run(input)));
 }
 
-test('it runs the image with what it was given, walled in unless the task says otherwise', async () => {
+test('it runs the image with its options, isolated unless the task says otherwise', async () => {
   vi.stubEnv('TEST_SECRET', 'not for tasks');
   const result = await run({
     image: 'registry.example/tool:1.2@sha256:ab',

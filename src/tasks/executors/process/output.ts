@@ -1,4 +1,4 @@
-/** What a process says, within a limit: the beginning and the end are kept, and between them a mark. */
+/** The output of a process, within a limit: the beginning and the end are kept, with a mark in between. */
 export class Output {
   readonly #headMax: number;
   readonly #tailMax: number;

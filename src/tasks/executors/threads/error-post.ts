@@ -10,7 +10,7 @@ export type PackedError =
   /** The receiver's own, by its number there. */
   | { readonly kind: 'yours'; readonly no: number }
   | { readonly kind: 'error'; readonly no: number; readonly error: ErrorShape }
-  /** Anything can be thrown. */
+  /** A thrown value need not be an error. */
   | { readonly kind: 'value'; readonly value: unknown };
 
 interface ErrorShape {

@@ -3,7 +3,7 @@
 import type { Json } from '../../../scheduler/core/index.ts';
 import type { Duration } from '../../../kit/index.ts';
 import type { MapOptions, TaskContext, TaskLog } from '../executor.ts';
-import type { OneSignal } from '../fitting-signal.ts';
+import type { OneSignal } from '../matching-signal.ts';
 import type { PackedError } from './error-post.ts';
 
 /** A task in a module. */
@@ -49,7 +49,7 @@ export type ToThread = { readonly attempt: number } & (
 /** What a handler asks of its context and waits for. Functions stay where they are. */
 export type Request =
   | { readonly member: 'step'; readonly name: string }
-  | { readonly member: 'sleep'; readonly name: string; readonly duration: Duration }
+  | { readonly member: 'sleep'; readonly name: string; readonly until: Duration | Date }
   | { readonly member: 'waitFor'; readonly name: string; readonly options: OneSignal }
   /** A signal did not fit the schema, which only the thread has. */
   | {
@@ -93,7 +93,7 @@ export type Word =
   /** The value is JSON text. */
   | { readonly type: 'end'; readonly outcome: Outcome };
 
-/** Words of one breath come together: what a handler asks for at once must be seen at once. */
+/** Messages of one turn of the event loop are sent together: requests that are made together must arrive together. */
 export interface FromThread {
   readonly attempt: number;
   readonly words: readonly Word[];

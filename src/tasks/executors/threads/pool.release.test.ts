@@ -6,7 +6,7 @@ import { VirtualClock } from '../../../../test/rig/virtual-clock.ts';
 import { testContext, thrownBy } from '../../../../test/rig/task-context.ts';
 import type { TaskContext, TaskDefinition } from '../executor.ts';
 import { classifyFailure } from '../failure.ts';
-import type { Lifeline } from '../lifeline.ts';
+import type { AttemptHooks } from '../attempt-hooks.ts';
 import { ExecutorRegistry } from '../registry.ts';
 import { ThreadPool } from './pool.ts';
 import type { ThreadSettings } from './pool.ts';
@@ -33,7 +33,7 @@ function listening(parts: Partial<TaskContext> = {}) {
   return { context, said: said.promise };
 }
 
-test('a task runs on a thread that is used again, and so does one that only a flow has', async () => {
+test('tasks run on a reused thread, also those that only a flow exports', async () => {
   const pool = poolWith();
   const first = (await run(pool, 'where', { a: [1] })) as { threadId: number };
   expect(first).toMatchObject({ input: { a: [1] }, isMainThread: false });
@@ -56,7 +56,7 @@ test('the registry sends a task with a thread there, and leaves the others where
   expect(registry.get('plain')).toBe(plain);
 });
 
-test('an abort reaches the handler with its reason, and the thread goes on with the next task', async () => {
+test('an abort reaches the handler with its reason, and the thread is reused', async () => {
   const pool = poolWith();
   const { context, said } = listening();
   const running = thrownBy(() => run(pool, 'heeds', null, context));
@@ -83,7 +83,7 @@ test.each(['spin', 'deaf'])('%s is ended with its thread when the grace is over'
   expect(await run(pool, 'where')).toMatchObject({ isMainThread: false });
 });
 
-test('a handler that never lets go is heard all the same: its progress and its log arrive', async () => {
+test('progress and log lines of a handler that never yields arrive', async () => {
   const clock = new VirtualClock();
   const progressed = deferred();
   const { context, said } = listening({ progress: () => progressed.resolve() });
@@ -117,7 +117,7 @@ function suspendable(parts: Partial<TaskContext> = {}) {
   const asked = deferred();
   let onSuspended = (): void => {};
   const held: string[] = [];
-  const lifeline: Lifeline = {
+  const attemptHooks: AttemptHooks = {
     hold() {
       held.push('held');
       return () => held.push('released');
@@ -134,7 +134,7 @@ function suspendable(parts: Partial<TaskContext> = {}) {
       },
       ...parts,
     }),
-    lifeline,
+    attemptHooks,
   };
   return { context, held, asked: asked.promise, suspend: () => onSuspended() };
 }
@@ -153,7 +153,7 @@ test('a suspended attempt frees its thread, and nothing of its handler runs any 
   expect({ isSettled, logged: context.logged }).toEqual({ isSettled: false, logged: [] });
 });
 
-test('an answered handler holds its attempt until it had the chance to go on', async () => {
+test('an answered handler is not suspended before it could continue', async () => {
   const { context, held } = suspendable();
   const steps: string[] = [];
   const step: TaskContext['step'] = async (name, fn) => {
@@ -183,7 +183,7 @@ test('there are never more threads than allowed: a task waits, and an abort ends
   expect(await second).toMatchObject({ isMainThread: false });
 });
 
-test('a thread that dies makes room for whoever waits', async () => {
+test('a thread that dies makes room for a waiting task', async () => {
   const clock = new VirtualClock();
   const pool = poolWith({ max: 1, clock, graceMs: 0 });
   const { context, said } = listening();

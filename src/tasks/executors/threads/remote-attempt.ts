@@ -4,8 +4,8 @@ import { deferred } from '../../../kit/index.ts';
 import type { Deferred } from '../../../kit/index.ts';
 import type { LogFields, TaskContext, Transaction } from '../executor.ts';
 import type { OutputStream } from '../output-lines.ts';
-import { lifelineOf } from '../lifeline.ts';
-import type { Lifeline } from '../lifeline.ts';
+import { attemptHooksOf } from '../attempt-hooks.ts';
+import type { AttemptHooks } from '../attempt-hooks.ts';
 import { ErrorPost } from './error-post.ts';
 import type { Outcome, Request, ThreadTask, ToThread, Word } from './messages.ts';
 
@@ -19,7 +19,7 @@ export class RemoteAttempt {
   readonly #no: number;
   readonly #context: TaskContext;
   readonly #post: (message: ToThread) => void;
-  readonly #lifeline: Lifeline | undefined;
+  readonly #attemptHooks: AttemptHooks | undefined;
   readonly #errors: ErrorPost = new ErrorPost();
   readonly #ended: Deferred<RemoteEnd> = deferred();
   /** Functions that run in the thread, by request. */
@@ -30,7 +30,7 @@ export class RemoteAttempt {
     this.#no = no;
     this.#context = context;
     this.#post = post;
-    this.#lifeline = lifelineOf(context);
+    this.#attemptHooks = attemptHooksOf(context);
   }
 
   get ended(): Promise<RemoteEnd> {
@@ -43,7 +43,7 @@ export class RemoteAttempt {
     const facts = {
       ...{ jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt, traceHeaders },
     };
-    this.#lifeline?.onSuspended(() => {
+    this.#attemptHooks?.onSuspended(() => {
       this.#post({ attempt: this.#no, type: 'drop' });
       this.#ended.resolve({ kind: 'suspended' });
     });
@@ -108,11 +108,11 @@ export class RemoteAttempt {
       case 'step':
         return context.step(request.name, () => this.#ask(no, []));
       case 'sleep':
-        return context.sleep(request.name, request.duration);
+        return context.sleep(request.name, request.until);
       case 'waitFor':
         return context.waitFor(request.name, request.options);
       case 'unfit':
-        return this.#lifeline?.unfit(request.name, request.step, request.why);
+        return this.#attemptHooks?.unfit(request.name, request.step, request.why);
       case 'call': {
         const { document, what } = request;
         const callable = { name: what, toDocument: () => document, readResult: same };
@@ -163,7 +163,7 @@ export class RemoteAttempt {
   }
 
   #answer(no: number, outcome: Outcome): void {
-    const release = this.#lifeline?.hold();
+    const release = this.#attemptHooks?.hold();
     if (release !== undefined) this.#holds.set(no, release);
     this.#post({ attempt: this.#no, type: 'answer', no, outcome });
   }

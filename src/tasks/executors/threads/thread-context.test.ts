@@ -22,7 +22,7 @@ function run(name: string, input: Json = null, context = testContext()) {
   return pool.executor({ module, name }).run(input, context) as Promise<unknown>;
 }
 
-test('it knows who it is', async () => {
+test('the context identifies its attempt', async () => {
   const facts = { attempt: 2, run: 3, fence: 4, idempotencyKey: 'k' };
   const who = { jobId: 'job-1', taskId: 'task-1', ...facts };
   const scheduledAt = new Date(1_000);
@@ -44,7 +44,7 @@ test('the span of its attempt is active there', async () => {
   expect(await executor.run(null, testContext())).toEqual({ traceHeaders: {}, active: null });
 });
 
-test('whatever is thrown there is thrown here', async () => {
+test('errors of the thread are thrown in the main thread', async () => {
   const own = await thrownBy(() => run('throws', 'own'));
   expect(own).toMatchObject({ message: 'mine', code: 'own', failure: 'fatal', extra: { a: 1 } });
   expect((own as Error).cause).toMatchObject({ message: 'inner' });
@@ -66,7 +66,7 @@ test('what is not JSON fails for good, and undefined is null', async () => {
   }
 });
 
-test('a task that the module does not export, or a module that is not there, is said', async () => {
+test('a missing export or module is reported', async () => {
   const thrown = await thrownBy(() => run('nobody'));
   expect(isMillraceError(thrown, 'bad_input')).toBe(true);
   expect(thrown).toMatchObject({
@@ -94,7 +94,7 @@ test('steps run in the thread and are recorded here; progress and log arrive', a
   expect(readFileSync(effects, 'utf8')).toBe('a');
 });
 
-test('a step that is done is not done again, and one without JSON fails for good', async () => {
+test('a recorded step is not executed again, and one that is not JSON fails for good', async () => {
   const recorded: Readonly<Record<string, unknown>> = { a: 'recorded', b: 'too' };
   const step: TaskContext['step'] = (name, fn) =>
     Promise.resolve(name in recorded ? recorded[name] : fn()) as Promise<never>;
@@ -158,7 +158,7 @@ test('the schema of a signal is asked in the thread', async () => {
   expect(await run('fitting', null, context)).toBeNull();
 });
 
-test('completeWith speaks to the transaction in the thread, whatever library it is of', async () => {
+test('completeWith uses the transaction in the thread, of either library', async () => {
   const seen: string[][] = [];
   const completeWith: TaskContext['completeWith'] = async (transaction, result) => {
     seen.push(Object.keys(transaction));
@@ -182,7 +182,7 @@ test('completeWith speaks to the transaction in the thread, whatever library it 
   expect(seen).toEqual([['unsafe'], ['query'], ['query', 'totalCount'], []]);
 });
 
-test('an error of the context comes out of the handler as itself, also as a cause', async () => {
+test('an error of the context keeps its identity, also as a cause', async () => {
   const already = new MillraceError({ code: 'conflict', what: 'done before' });
   const completeWith = (): Promise<never> => Promise.reject(already);
   const thrown = await thrownBy(() => run('wraps', null, testContext({ completeWith })));

@@ -6,16 +6,18 @@ import type {
   Callable,
   MapOptions,
   Mappable,
+  StepOptions,
   TaskContext,
   TaskLog,
   Transaction,
   WaitFor,
   WaitOptions,
 } from '../executor.ts';
-import { fittingSignal } from '../fitting-signal.ts';
-import type { OneSignal } from '../fitting-signal.ts';
+import { matchingSignal } from '../matching-signal.ts';
+import type { OneSignal } from '../matching-signal.ts';
 import { badInput } from '../fields.ts';
-import type { Recorded } from '../jsonified.ts';
+import type { Recorded } from '../json-types.ts';
+import { withRetries } from '../step-retry.ts';
 import type { Json, JobId, TaskId } from '../../../scheduler/core/index.ts';
 import { deferred } from '../../../kit/index.ts';
 import type { Deferred, Duration } from '../../../kit/index.ts';
@@ -112,10 +114,15 @@ export class ThreadContext implements TaskContext {
     this.#tell(word);
   };
 
-  readonly step = <T>(name: string, fn: () => T | Promise<T>): Promise<Recorded<T>> =>
+  readonly step = <T>(
+    name: string,
+    fn: () => T | Promise<T>,
+    options?: StepOptions,
+  ): Promise<Recorded<T>> =>
     this.#calls.begin({ kind: 'step', name }, async () => {
+      const tried = withRetries(name, fn, options, this);
       const value = await this.#request({ member: 'step', name }, async () => {
-        const result = jsonText(await this.#calls.within(name, fn));
+        const result = jsonText(await this.#calls.within(name, tried));
         if (!result.isJson) {
           throw fatal('bad_step', `the result of step ${name} ${result.fault}`);
         }
@@ -124,9 +131,9 @@ export class ThreadContext implements TaskContext {
       return value as Recorded<T>;
     });
 
-  readonly sleep = (name: string, duration: Duration): Promise<void> =>
+  readonly sleep = (name: string, until: Duration | Date): Promise<void> =>
     this.#calls.begin({ kind: 'sleep', name }, async () => {
-      await this.#request({ member: 'sleep', name, duration });
+      await this.#request({ member: 'sleep', name, until });
     });
 
   readonly waitFor: WaitFor = (name: string, options?: WaitOptions) =>
@@ -134,7 +141,7 @@ export class ThreadContext implements TaskContext {
       const next = (each: OneSignal): Promise<unknown> =>
         this.#request({ member: 'waitFor', name, options: each });
       // A schema is code: it stays in the thread.
-      return fittingSignal(next, options ?? {}, async (why, nth) => {
+      return matchingSignal(next, options ?? {}, async (why, nth) => {
         this.log.warn(`ignoring a signal ${name} that does not match its schema: ${why}`);
         await this.#request({ member: 'unfit', name, step: `${options?.as ?? name}#${nth}`, why });
       }) as Promise<never>;
@@ -190,7 +197,7 @@ export class ThreadContext implements TaskContext {
     this.#open.delete(no);
     if (outcome.isOk) open?.answer.resolve(outcome.value);
     else open?.answer.reject(this.#errors.unpack(outcome.error));
-    // In the same breath as whatever the handler asks for next.
+    // Sent together with whatever the handler asks for next.
     this.#put({ type: 'took', no });
   }
 

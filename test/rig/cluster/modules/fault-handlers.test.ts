@@ -33,7 +33,7 @@ function context(parts: Partial<FaultContext> = {}): FaultContext {
 const whats = (log: EffectsLog): string[] => log.all().map(({ what }) => what);
 const signed = { attempt: 1, fence: 3 };
 
-test('a note begins, ends, and is signed', async () => {
+test('a note has a start, an end and a signature', async () => {
   const log = effects();
   expect(await handlers.noting.run({ value: 7 }, context())).toEqual({ signed, value: 7 });
   expect(log.all()).toEqual([
@@ -42,7 +42,7 @@ test('a note begins, ends, and is signed', async () => {
   ]);
 });
 
-test('what hangs ends with its signal, and says so', async () => {
+test('a hanging handler ends with its signal, and logs it', async () => {
   const log = effects();
   const controller = new AbortController();
   const running = handlers.hanging.run({}, context({ signal: controller.signal }));
@@ -74,7 +74,7 @@ test('a failure is over after a given number of times', async () => {
   expect(whats(log)).toEqual(['begin', 'begin', 'end']);
 });
 
-test('a blocking and a deaf one take their time', async () => {
+test('a blocking handler and one that ignores its signal run to their end', async () => {
   effects();
   const startedAt = performance.now();
   await handlers.blocking.run({ ms: 30 }, context());

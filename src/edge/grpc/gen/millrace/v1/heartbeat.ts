@@ -40,6 +40,17 @@ export interface HeartbeatRequest {
   seenPoll: bigint;
   /** Executors that the worker offers now. If one is not among those it registered with, it is asked to register again. */
   executors: string[];
+  /** For people: it decides nothing. */
+  figures: WorkerFigures | undefined;
+}
+
+/** What a worker measures of its process and its disk. */
+export interface WorkerFigures {
+  residentBytes: bigint;
+  /** Outputs of queries that it keeps for others. */
+  shuffleBytes: bigint;
+  /** Of the disk that they lie on. */
+  diskFreeBytes: bigint;
 }
 
 export interface HeartbeatResponse {
@@ -57,6 +68,7 @@ function createBaseHeartbeatRequest(): HeartbeatRequest {
     held: [],
     seenPoll: 0n,
     executors: [],
+    figures: undefined,
   };
 }
 
@@ -91,6 +103,9 @@ export const HeartbeatRequest: MessageFns<HeartbeatRequest> = {
     }
     for (const v of message.executors) {
       writer.uint32(66).string(v!);
+    }
+    if (message.figures !== undefined) {
+      WorkerFigures.encode(message.figures, writer.uint32(74).fork()).join();
     }
     return writer;
   },
@@ -170,6 +185,91 @@ export const HeartbeatRequest: MessageFns<HeartbeatRequest> = {
             }
 
             message.executors.push(reader.string());
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.figures = WorkerFigures.decode(reader, reader.uint32());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseWorkerFigures(): WorkerFigures {
+  return { residentBytes: 0n, shuffleBytes: 0n, diskFreeBytes: 0n };
+}
+
+export const WorkerFigures: MessageFns<WorkerFigures> = {
+  encode(message: WorkerFigures, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.residentBytes !== 0n) {
+      if (BigInt.asUintN(64, message.residentBytes) !== message.residentBytes) {
+        throw new globalThis.Error("value provided for field message.residentBytes of type uint64 too large");
+      }
+      writer.uint32(8).uint64(message.residentBytes);
+    }
+    if (message.shuffleBytes !== 0n) {
+      if (BigInt.asUintN(64, message.shuffleBytes) !== message.shuffleBytes) {
+        throw new globalThis.Error("value provided for field message.shuffleBytes of type uint64 too large");
+      }
+      writer.uint32(16).uint64(message.shuffleBytes);
+    }
+    if (message.diskFreeBytes !== 0n) {
+      if (BigInt.asUintN(64, message.diskFreeBytes) !== message.diskFreeBytes) {
+        throw new globalThis.Error("value provided for field message.diskFreeBytes of type uint64 too large");
+      }
+      writer.uint32(24).uint64(message.diskFreeBytes);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): WorkerFigures {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseWorkerFigures();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.residentBytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 2: {
+            if (tag !== 16) {
+              break;
+            }
+
+            message.shuffleBytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 3: {
+            if (tag !== 24) {
+              break;
+            }
+
+            message.diskFreeBytes = reader.uint64() as bigint;
             continue;
           }
         }

@@ -231,7 +231,7 @@ export interface TaskFailed {
   retryAfterMs?: number | undefined;
 }
 
-/** What it was to read is gone: those outputs are made again, and it waits for them. */
+/** Its inputs are lost: those outputs are recomputed, and the task waits for them. */
 export interface TaskInputLost {
   lost: LostOutput[];
   error: TaskError | undefined;

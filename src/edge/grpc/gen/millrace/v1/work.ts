@@ -5,7 +5,7 @@
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
 import { HeartbeatRequest, HeartbeatResponse } from "./heartbeat.ts";
 import { GetTaskRequest, GetTaskResponse, ReportTaskStatusRequest, ReportTaskStatusResponse } from "./task.ts";
-import { ErrorDetail } from "./types.ts";
+import { ErrorDetail, Orders } from "./types.ts";
 
 export const protobufPackage = "millrace.v1";
 
@@ -27,7 +27,31 @@ export interface WorkRequest {
     | { $case: "reportTaskStatus"; value: ReportTaskStatusRequest }
     | { $case: "heartbeat"; value: HeartbeatRequest }
     | { $case: "cancel"; value: CancelCall }
+    | //
+    /** Only on a stream whose server has sent the header `millrace-packed: 1`. */
+    { $case: "packedPoll"; value: PackedPoll }
+    | { $case: "packedReports"; value: PackedReports }
     | undefined;
+}
+
+/** A `GetTask`. It names only what has changed of the leases that are held since the packed poll before it on this stream. */
+export interface PackedPoll {
+  /** Its `held` is empty. */
+  poll:
+    | GetTaskRequest
+    | undefined;
+  /** Rows of leases. Each gets the number that became free last, or the next one if none is free; they begin with 1. */
+  added: Buffer;
+  /** Numbers of leases that are held no longer: they are free for the next message. */
+  removed: number[];
+}
+
+/** A `ReportTaskStatus`, answered as that is. */
+export interface PackedReports {
+  workerId: string;
+  sessionId: string;
+  /** Rows of reports. */
+  reports: Buffer;
 }
 
 /**
@@ -47,7 +71,15 @@ export interface WorkResponse {
     | //
     /** The call was refused, as its unary method would refuse it. The stream goes on. */
     { $case: "error"; value: ErrorDetail }
+    | { $case: "packedTasks"; value: PackedTasks }
     | undefined;
+}
+
+/** The answer to a `PackedPoll`. */
+export interface PackedTasks {
+  /** Rows of assignments. */
+  tasks: Buffer;
+  orders: Orders | undefined;
 }
 
 function createBaseWorkRequest(): WorkRequest {
@@ -74,6 +106,12 @@ export const WorkRequest: MessageFns<WorkRequest> = {
         break;
       case "cancel":
         CancelCall.encode(message.call.value, writer.uint32(42).fork()).join();
+        break;
+      case "packedPoll":
+        PackedPoll.encode(message.call.value, writer.uint32(58).fork()).join();
+        break;
+      case "packedReports":
+        PackedReports.encode(message.call.value, writer.uint32(66).fork()).join();
         break;
     }
     return writer;
@@ -141,6 +179,172 @@ export const WorkRequest: MessageFns<WorkRequest> = {
             }
 
             message.call = { $case: "cancel", value: CancelCall.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 7: {
+            if (tag !== 58) {
+              break;
+            }
+
+            message.call = { $case: "packedPoll", value: PackedPoll.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 8: {
+            if (tag !== 66) {
+              break;
+            }
+
+            message.call = { $case: "packedReports", value: PackedReports.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePackedPoll(): PackedPoll {
+  return { poll: undefined, added: Buffer.alloc(0), removed: [] };
+}
+
+export const PackedPoll: MessageFns<PackedPoll> = {
+  encode(message: PackedPoll, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.poll !== undefined) {
+      GetTaskRequest.encode(message.poll, writer.uint32(10).fork()).join();
+    }
+    if (message.added.length !== 0) {
+      writer.uint32(18).bytes(message.added);
+    }
+    if (message.removed.length !== 0) {
+      writer.uint32(26).fork();
+      for (const v of message.removed) {
+        writer.uint32(v);
+      }
+      writer.join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PackedPoll {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePackedPoll();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.poll = GetTaskRequest.decode(reader, reader.uint32());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.added = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 3: {
+            if (tag === 24) {
+              message.removed.push(reader.uint32());
+
+              continue;
+            }
+
+            if (tag === 26) {
+              const end2 = reader.uint32() + reader.pos;
+              while (reader.pos < end2) {
+                message.removed.push(reader.uint32());
+              }
+
+              continue;
+            }
+
+            break;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePackedReports(): PackedReports {
+  return { workerId: "", sessionId: "", reports: Buffer.alloc(0) };
+}
+
+export const PackedReports: MessageFns<PackedReports> = {
+  encode(message: PackedReports, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.workerId !== "") {
+      writer.uint32(10).string(message.workerId);
+    }
+    if (message.sessionId !== "") {
+      writer.uint32(18).string(message.sessionId);
+    }
+    if (message.reports.length !== 0) {
+      writer.uint32(26).bytes(message.reports);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PackedReports {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePackedReports();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.workerId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.sessionId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.reports = Buffer.from(reader.bytes());
             continue;
           }
         }
@@ -213,6 +417,9 @@ export const WorkResponse: MessageFns<WorkResponse> = {
       case "error":
         ErrorDetail.encode(message.outcome.value, writer.uint32(42).fork()).join();
         break;
+      case "packedTasks":
+        PackedTasks.encode(message.outcome.value, writer.uint32(50).fork()).join();
+        break;
     }
     return writer;
   },
@@ -271,6 +478,71 @@ export const WorkResponse: MessageFns<WorkResponse> = {
             }
 
             message.outcome = { $case: "error", value: ErrorDetail.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.outcome = { $case: "packedTasks", value: PackedTasks.decode(reader, reader.uint32()) };
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBasePackedTasks(): PackedTasks {
+  return { tasks: Buffer.alloc(0), orders: undefined };
+}
+
+export const PackedTasks: MessageFns<PackedTasks> = {
+  encode(message: PackedTasks, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.tasks.length !== 0) {
+      writer.uint32(10).bytes(message.tasks);
+    }
+    if (message.orders !== undefined) {
+      Orders.encode(message.orders, writer.uint32(18).fork()).join();
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): PackedTasks {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBasePackedTasks();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.tasks = Buffer.from(reader.bytes());
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.orders = Orders.decode(reader, reader.uint32());
             continue;
           }
         }

@@ -1,0 +1,80 @@
+/**
+ * A list of jobs whose callers chose the ids. The store is asked once which of them are taken, and all others are
+ * submitted together: a look-up for each job would cost the leader more than the job itself.
+ */
+import type { JobDocument, JobId, MillraceError } from '../core/index.ts';
+import type { JobReply, NewJob, SubmitOptions } from '../contract/index.ts';
+import { asFault } from './faults.ts';
+import { keyScopes } from './known-keys.ts';
+
+type Outcome = JobReply | MillraceError;
+
+export interface ListPort {
+  parse(job: NewJob): JobDocument;
+  /** With `isFresh` nothing is looked up for a job that names no key. */
+  submit(document: JobDocument, options: SubmitOptions): Promise<JobReply>;
+  takenIds(ids: readonly JobId[]): Promise<ReadonlySet<JobId>>;
+  /** Nobody else submits a job with one of these ids meanwhile. */
+  alone(ids: readonly JobId[], act: () => Promise<void>): Promise<void>;
+}
+
+interface Entry {
+  readonly at: number;
+  readonly document: JobDocument;
+  readonly options: SubmitOptions;
+}
+
+/** An outcome for each of the jobs; one that is refused refuses no other. */
+export async function submitList(
+  jobs: readonly NewJob[],
+  port: ListPort,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const plain = new Map<JobId, Entry>();
+  const others: Entry[] = [];
+  for (const [at, job] of jobs.entries()) {
+    const { document: _, ...options } = job;
+    try {
+      const document = port.parse(job);
+      const entry = { at, document, options };
+      if (isPlain(document, options) && !plain.has(job.jobId)) plain.set(job.jobId, entry);
+      else others.push(entry);
+    } catch (error) {
+      outcomes[at] = asFault(error);
+    }
+  }
+  const submit = async ({ at, document, options }: Entry): Promise<void> => {
+    outcomes[at] = await port.submit(document, options).catch(asFault);
+  };
+  const known = submitPlain([...plain.values()], port, submit);
+  // After those have taken their ids: a second one of the same id is answered when the first one is there.
+  await Promise.all([known, ...others.map(submit)]);
+  return outcomes;
+}
+
+/** Submits those whose ids are new together, and then the others, which are answered with the jobs that are there. */
+async function submitPlain(
+  plain: readonly Entry[],
+  port: ListPort,
+  submit: (entry: Entry) => Promise<void>,
+): Promise<void> {
+  let rest = plain;
+  if (plain.length > 1) {
+    const ids = plain.map(({ options }) => options.jobId);
+    await port.alone(ids, async () => {
+      // Where the store does not answer, each asks for itself and hears why.
+      const taken = await port.takenIds(ids).catch(() => new Set(ids));
+      rest = plain.filter(({ options }) => taken.has(options.jobId));
+      const fresh = plain.filter(({ options }) => !taken.has(options.jobId));
+      await Promise.all(
+        fresh.map((entry) => submit({ ...entry, options: { ...entry.options, isFresh: true } })),
+      );
+    });
+  }
+  await Promise.all(rest.map(submit));
+}
+
+/** Only its id has to be looked up. */
+function isPlain(document: JobDocument, { isFresh = false }: SubmitOptions): boolean {
+  return !isFresh && document.idempotencyKey === null && keyScopes(document.tasks).length === 0;
+}

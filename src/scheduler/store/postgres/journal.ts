@@ -1,0 +1,143 @@
+/** The journal in the database: one row for each commit, in two tables that take turns (migration 0020). */
+import type { Batch, Instant, JobNo, TermId } from '../../core/index.ts';
+import type { JournalRecord, JournalState, NewRecord } from '../journal/port.ts';
+import type { Term } from '../store.ts';
+import type { Run } from './connection.ts';
+import { writeFailure } from './failure.ts';
+import type { FoldConnection } from './fold-connection.ts';
+import type { LeaderConnection, Prepared } from './leader-connection.ts';
+import * as rows from './rows.ts';
+import { leaseMs, timeoutMultiplierFor } from './timeout-multiplier.ts';
+
+const NAMES = rows.jobs.only('id', 'idempotency_key');
+
+/** The fence, the names of new jobs, the record. */
+export const appendStatement: Prepared = {
+  statement: `select millrace.append(
+      millrace.check_names(millrace.fence($1, $2, $3, $4, $5, $6, $7, $8), $9, $10), $11, $5, $12, $3, $13), now() as at`,
+  parameters: 13,
+};
+
+/** So much is appended to one of the two tables before the other one takes over, if that is empty. */
+const PART_CHARS = 16 * 1024 * 1024;
+/** Others that hold the table, a backup for instance, are not waited for; it is tried again with the next fold. */
+const TRIM_LOCK_MS = 50;
+
+type Part = 0 | 1;
+
+/** Which of the two tables is written to, as far as this process knows: a wrong idea of it loses nothing. */
+export class JournalParts {
+  #part: Part = 0;
+  #chars = 0;
+  /** The last commit in the other one; null when that is empty. */
+  #closedAt: number | null = Number.MAX_SAFE_INTEGER;
+  #isTrimming = false;
+
+  /** Where the next record goes. */
+  next(chars: number, commitNo: number): Part {
+    if (this.#chars > PART_CHARS && this.#closedAt === null) {
+      this.#part = this.#part === 0 ? 1 : 0;
+      this.#chars = 0;
+      this.#closedAt = commitNo - 1;
+    }
+    this.#chars += chars;
+    return this.#part;
+  }
+
+  /** The tables are at commit `foldedNo`. */
+  async trim(connection: FoldConnection, foldedNo: number): Promise<void> {
+    const isDue =
+      this.#closedAt === Number.MAX_SAFE_INTEGER || (this.#closedAt ?? Infinity) <= foldedNo;
+    if (!isDue || this.#isTrimming) return;
+    this.#isTrimming = true;
+    const before = this.#closedAt;
+    const other: Part = this.#part === 0 ? 1 : 0;
+    try {
+      const statement = `select millrace.trim_journal($1) as is_empty
+        from set_config('lock_timeout', '${TRIM_LOCK_MS}', true)`;
+      const [row] = await connection.run(statement, [other]);
+      if (row?.['is_empty'] === true && this.#closedAt === before) this.#closedAt = null;
+    } catch {
+      // The journal is longer for a while; nothing depends on it.
+    } finally {
+      this.#isTrimming = false;
+    }
+  }
+}
+
+export async function append(
+  run: LeaderConnection['run'],
+  parts: JournalParts,
+  term: Term,
+  ttlMs: number,
+  record: NewRecord,
+  newJobs: Batch['jobInserts'],
+): Promise<Instant> {
+  const { commitNo, lastSeq, nextJobNo, eventCount, foldedNo, body } = record;
+  const timeoutMultiplier = timeoutMultiplierFor(0, body.length);
+  // From the beginning of the transaction: when a long one ends there must be some of it left.
+  const untilMs = leaseMs(ttlMs, timeoutMultiplier);
+  const fence = [
+    term.shard,
+    term.epoch,
+    term.id,
+    untilMs,
+    commitNo,
+    lastSeq,
+    eventCount,
+    nextJobNo,
+  ];
+  const [ids = null, keys = null] = NAMES.encode(newJobs);
+  const part = parts.next(body.length, commitNo);
+  const parameters = [...fence, ids, keys, part, foldedNo, body];
+  const [row] = await run(appendStatement.statement, parameters, { timeoutMultiplier, term }).catch(
+    (cause: unknown) => {
+      throw writeFailure(cause, term, commitNo - 1);
+    },
+  );
+  return row?.['at'] as Instant;
+}
+
+const STATE = `
+  select l.shard, l.term, l.commit_no, l.last_seq, l.next_job_no, coalesce(f.commit_no, 0) as folded_no
+    from millrace.leader l left join millrace.journal_fold f on f.shard = l.shard`;
+
+export async function journalState(run: Run, shard: number): Promise<JournalState> {
+  const [row] = await run(`${STATE} where l.shard = $1`, [shard]);
+  const head = {
+    commitNo: (row?.['commit_no'] as number | undefined) ?? 0,
+    lastSeq: (row?.['last_seq'] as number | undefined) ?? 0,
+    nextJobNo: ((row?.['next_job_no'] as number | undefined) ?? 1) as JobNo,
+  };
+  const term = (row?.['term'] as TermId | undefined) ?? null;
+  return { term, head, foldedNo: (row?.['folded_no'] as number | undefined) ?? 0 };
+}
+
+export async function shardsBehind(run: Run): Promise<readonly number[]> {
+  const found = await run(`select s.shard from (${STATE}) s where s.commit_no <> s.folded_no`, []);
+  return found.map((row) => row['shard'] as number);
+}
+
+/** What is read in one go, about; a single record may be larger. */
+const BYTES_AT_ONCE = 16 * 1024 * 1024;
+
+export async function journalOf(
+  run: Run,
+  shard: number,
+  after: number,
+  limit: number,
+): Promise<readonly JournalRecord[]> {
+  const found = await run(
+    `select j.commit_no, j.term, j.body from (
+       select j.*, sum(octet_length(j.body)) over (order by j.commit_no) - octet_length(j.body) as before
+         from millrace.journal j where j.shard = $1 and j.commit_no > $2
+        order by j.commit_no limit $3) j
+      where j.before < $4 order by j.commit_no`,
+    [shard, after, limit, BYTES_AT_ONCE],
+  );
+  return found.map((row) => ({
+    commitNo: row['commit_no'] as number,
+    term: row['term'] as TermId,
+    body: row['body'] as string,
+  }));
+}
