@@ -54,6 +54,8 @@ async function start(given: NodeThreadData): Promise<ServerNode> {
     token: token ?? undefined,
     // Its clients know the protocol.
     hasReflection: false,
+    // The one in the thread of the caller.
+    hasWorkerElsewhere: true,
   });
   const node = await started.catch(async (error: unknown) => {
     await store.close();

@@ -60,9 +60,20 @@ describe('the token of a runtime', () => {
   });
 
   test('may be disabled, and must have a minimum length', async () => {
-    const open = await started({ token: null });
+    const lines: string[] = [];
+    const note = (line: string): void => void lines.push(line);
+    const open = await started({
+      token: null,
+      log: { debug: note, info: note, warn: note, error: note },
+    });
     expect(open.token).toBeNull();
     expect(await statusOf(open)).toBe(200);
+    const worker = await startWorker({ server: open.grpc, tasks: [double], log: SILENT });
+    onTestFinished(() => worker.drain());
+    // The node of a runtime has a worker, and does not register beside it under the same name.
+    const nodes = (await open.nodes()).map(({ id }) => id);
+    expect(nodes.toSorted()).toEqual(['embedded', worker.nodeId].toSorted());
+    expect(lines.filter((line) => /node id|registration/.test(line))).toEqual([]);
     await expect(started({ token: 'short' })).rejects.toMatchObject({ code: 'bad_setting' });
     await expect(started({ token: 'with a space and long' })).rejects.toMatchObject({
       code: 'bad_setting',

@@ -40,6 +40,8 @@ export interface NodeOptions {
   /** Whether its gRPC server offers reflection, as it does by default. To prepare that is a quarter
    * of the time that a start takes. */
   readonly hasReflection?: boolean;
+  /** Its worker runs outside of this node and registers under the node's id. The node must not register, too. */
+  readonly hasWorkerElsewhere?: boolean;
 }
 
 /** For the exporters of the user's spans. */
@@ -167,12 +169,18 @@ export class ServerNode {
         print,
       });
       await this.#worker.start();
-    } else if (this.#options.store?.clustered === true && config.node.role !== 'observer') {
+    } else if (this.#registersItself) {
       this.#presence = openPresence(this.nodeId, this.#localGrpc, this.#credentials, say);
     }
     if (this.#isStopping) return;
     this.#isReady = true;
     this.#listeners.setServing(this.#trouble === null);
+  }
+
+  /** On a store of its own nobody asks which servers there are. */
+  get #registersItself(): boolean {
+    const { store, config, hasWorkerElsewhere = false } = this.#options;
+    return store?.clustered === true && config.node.role !== 'observer' && !hasWorkerElsewhere;
   }
 
   /** The store does not answer, or answers again. */

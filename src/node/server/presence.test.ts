@@ -89,3 +89,11 @@ test('says once that another server has its name, until it is registered', async
   expect(said).toEqual([text, text]);
   await presence.stop();
 });
+
+test('leaves a session whose registration was under way when it was stopped', async () => {
+  const { heard, presence } = noted();
+  const starting = presence.start();
+  await presence.stop();
+  await starting;
+  expect(heard).toEqual(['register', 'leave']);
+});

@@ -7,7 +7,7 @@ import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { NodeId, NodeOffer, SessionId } from '../../scheduler/core/index.ts';
 import { ownHandshake } from '../../scheduler/contract/index.ts';
 import type { Handshake, Session, WorkerService } from '../../scheduler/contract/index.ts';
-import { type Clock, ownProcess, type Say, systemClock } from '../../kit/index.ts';
+import { type Clock, ownProcess, type Say, sleep, systemClock } from '../../kit/index.ts';
 import { LeaderChannel, workerChannel } from '../../edge/grpc/index.ts';
 import type { NodeCredentials } from './credentials.ts';
 
@@ -22,12 +22,15 @@ export interface PresenceOptions {
 
 /** Until a leader has announced the heartbeat interval. */
 const RETRY_MS = 3_000;
+/** A node that stops waits this long for the answer to its registration. */
+const UNDER_WAY_MS = 1_000;
 
 export class ServerPresence {
   readonly #options: PresenceOptions;
   #session: Session | null = null;
   #everyMs = RETRY_MS;
   #cancel: () => void = () => {};
+  #trying: Promise<void> = Promise.resolve();
   #isStopped = false;
   /** It was said that another one has the name. */
   #isTaken = false;
@@ -38,13 +41,16 @@ export class ServerPresence {
 
   /** Settles after the first try, successful or not. */
   async start(): Promise<void> {
-    await this.#renew();
+    this.#trying = this.#renew();
+    await this.#trying;
     if (!this.#isStopped) this.#cancel = this.#options.clock.after(this.#everyMs, this.#again);
   }
 
   async stop(): Promise<void> {
     this.#isStopped = true;
     this.#cancel();
+    // A registration under way may be accepted yet, and would be left behind. Without a leader it never ends.
+    await Promise.race([this.#trying, sleep(this.#options.clock, UNDER_WAY_MS)]);
     const session = this.#session;
     this.#session = null;
     // One that cannot say goodbye is missed when its session ends.
