@@ -34,6 +34,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/start.ts'),
   },
   {
+    name: 'send',
+    summary: 'send an event, which starts every flow that listens to it',
+    load: () => import('./commands/send.ts'),
+  },
+  {
     name: 'flows',
     summary: 'list the flows that can be started by name',
     load: () => import('./commands/flows.ts'),

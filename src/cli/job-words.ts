@@ -35,6 +35,7 @@ export function jobLines(job: DatedJob): string[] {
     ['took', took(job.startedAt, job.finishedAt, at)],
     ['key', job.idempotencyKey],
     ['schedule', job.scheduleId],
+    ['started by', startWords(job)],
     ['labels', labelWords(job)],
     ['kept', keepWords(job)],
     ['error', errorWords(job.error)],
@@ -52,6 +53,13 @@ function keepWords({ keep }: DatedJob): string | null {
     case 'none':
       return 'no';
   }
+}
+
+/** A server of an earlier version does not say it. */
+function startWords({ startedBy }: Partial<Pick<DatedJob, 'startedBy'>>): string | null {
+  if (startedBy === undefined || startedBy === null) return null;
+  if ('event' in startedBy) return `event ${startedBy.event} (${startedBy.id})`;
+  return `task ${startedBy.job}/${startedBy.task}`;
 }
 
 function labelWords({ labels }: DatedJob): string | null {

@@ -28,6 +28,7 @@ import type {
 } from './options.ts';
 import type { Queues } from './queues.ts';
 import type { Schedules } from './schedules.ts';
+import type { SendOptions, SentJob } from './send-event.ts';
 import type { Sql } from './sql/sql.ts';
 
 /** Returned by `createRuntime()` and `connect(url)`. */
@@ -42,6 +43,11 @@ export interface Client extends AsyncDisposable {
    * that do not have the flow's code; `externalFlow` gives such a flow its types.
    */
   start(flow: string, input?: unknown, options?: SubmitOptions): Promise<JobHandle<Json>>;
+  /**
+   * Sends an event: every flow that names it (`on`) gets a job with the data as its input. Resolves when all of them are
+   * durable. A flow that does not accept the data has an error in its place; without any flow the list is empty.
+   */
+  send(event: string, data?: unknown, options?: SendOptions): Promise<readonly SentJob[]>;
   /** The flows that can be started by name, with the JSON Schemas of their inputs. */
   flows(options?: CallOptions): Promise<readonly FlowShape[]>;
   /** Submits many jobs at once. A refused one does not affect the others: its answer is an error. */

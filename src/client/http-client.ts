@@ -55,6 +55,7 @@ import type {
 } from './options.ts';
 import { queuesOver } from './queues.ts';
 import type { Queues } from './queues.ts';
+import { type SendOptions, type SentEvent, sendEvent } from './send-event.ts';
 import { QueryCalls } from './sql/query-calls.ts';
 import { sendPortion, submitPortions } from './submit-many.ts';
 import type { SendPortion } from './submit-many.ts';
@@ -145,6 +146,11 @@ export class HttpClient {
   startFlow(flow: string, body: object, options?: SubmitCall): Promise<Submitted> {
     const path = `/api/v1/flows/${encodeURIComponent(flow)}/jobs`;
     return this.#submit(flow, path, body, options);
+  }
+
+  /** Starts every flow that listens to the event; however often the call has to be repeated, each one once. */
+  sendEvent(event: string, data: unknown, options?: SendOptions): Promise<SentEvent> {
+    return sendEvent(this.#caller, this.#pace, event, data, this.limited(options));
   }
 
   /** One action on all jobs that fit, as a job of its own. */

@@ -1,25 +1,32 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
 import { MillraceError, isFinished } from '../scheduler/core/index.ts';
 import type { Explanation, JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
-import { ExecutorRegistry, FatalError, builtIns } from '../tasks/executors/index.ts';
+import {
+  ExecutorRegistry,
+  FatalError,
+  builtIns,
+  definitionsOf,
+  withSubmitOptions,
+} from '../tasks/executors/index.ts';
 import type {
   Executor,
   FlowDefinition,
   TaskDefinition,
   TaskLog,
 } from '../tasks/executors/index.ts';
-import { definitionsOf } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
-import { JobError, withSubmitOptions } from '../client/index.ts';
+import { JobError } from '../client/index.ts';
 import type {
   Document,
   JobRef,
   Queues,
   ResultOfJob,
   Schedules,
+  SendOptions,
+  SentJob,
   SubmitArguments,
   SubmitOptions,
   Submittable,
@@ -33,6 +40,7 @@ import { Fleet } from './fleet.ts';
 import { History } from './history.ts';
 import type { Execution } from './history.ts';
 import { standstillOf } from './standstill.ts';
+import { sendInMemory } from './test-events.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
 import { testQueues } from './test-queues.ts';
@@ -182,12 +190,21 @@ export class TestRuntime {
     return this.#submit(document, options, (result) => result);
   }
 
+  /** Sends an event to the runtime's `flows`, as `client.send` does. Nothing has run when it answers. */
+  send(event: string, data?: unknown, options: SendOptions = {}): Promise<readonly SentJob[]> {
+    const newId = (): JobId => this.#nextJobId();
+    return sendInMemory(this.#led.leader.jobs, newId, event, data, options);
+  }
+
   async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {
     const { jobId = this.#nextJobId() } = options;
-    const reply = await this.#led.leader.jobs.submit(withSubmitOptions(document, options), {
-      jobId: jobId as JobId,
-      isFresh: options.jobId === undefined,
-    });
+    const reply = await this.#led.leader.jobs.submit(
+      withSubmitOptions(document, options, this.#led.now()),
+      {
+        jobId: jobId as JobId,
+        isFresh: options.jobId === undefined,
+      },
+    );
     return this.#testJob(reply, read);
   }
 

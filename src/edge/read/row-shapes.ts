@@ -43,13 +43,9 @@ export const dateOrNull = (at: Instant | null): Date | null => (at === null ? nu
 /** Text that the leader wrote; a store gives it back as it was. */
 const jsonOf = (text: string | null): Json => (text === null ? null : (JSON.parse(text) as Json));
 
-function traceOf({ options }: JobRow): string | null {
-  const { trace } = decodeJobOptions(options);
-  return trace === null ? null : traceIdOf(trace);
-}
-
 export function jobSummary(row: JobRow): JobSummary<Date> {
   const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
+  const { trace, keep, startedBy } = decodeJobOptions(row.options);
   return {
     id,
     no,
@@ -61,8 +57,9 @@ export function jobSummary(row: JobRow): JobSummary<Date> {
     idempotencyKey,
     labels: labelsOf(row.labels),
     runAt: dateOrNull(row.runAt),
-    trace: traceOf(row),
-    keep: decodeJobOptions(row.options).keep,
+    trace: trace === null ? null : traceIdOf(trace),
+    keep,
+    startedBy,
     scheduleId,
     scheduledAt: dateOrNull(scheduledTime(row)),
     error,

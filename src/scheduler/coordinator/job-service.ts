@@ -32,9 +32,11 @@ import type {
 import { KeyedLock } from '../../kit/index.ts';
 import type {
   EditedInput,
+  EventReply,
   JobReply,
   JobService,
   NewJob,
+  SendOptions,
   SubmitOptions,
 } from '../contract/index.ts';
 import { givenResults } from './given-results.ts';
@@ -44,6 +46,7 @@ import { checkId, checkNewJobId, idempotencyKeyIn, wrappedSignal } from './check
 import { hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
 import { takeInInbox } from './inbox-rows.ts';
 import { noQueries } from './query-planner.ts';
+import { sendEvent } from './send-event.ts';
 import type { ServiceOptions } from './service-options.ts';
 import { submitList } from './submit-list.ts';
 import { cleanText } from './text.ts';
@@ -84,6 +87,12 @@ export class LeaderJobService implements JobService {
       takenIds: (ids) => this.#options.store.takenIds(this.#shard, ids),
       alone: (ids, act) => this.#keys.run(ids.map(lockedId), act),
     });
+  }
+
+  send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply> {
+    const submitAll = (jobs: readonly NewJob[]): ReturnType<JobService['submitAll']> =>
+      this.submitAll(jobs);
+    return sendEvent(event, body, options, { flows: this.#options.flows, submitAll });
   }
 
   #parsed(document: unknown, jobId: JobId): JobDocument {
@@ -141,7 +150,7 @@ export class LeaderJobService implements JobService {
 
   #submit(
     document: JobDocument,
-    { jobId, seeds, inboxNo }: InnerOptions,
+    { jobId, seeds, inboxNo, startedBy }: InnerOptions,
     scopes: readonly string[],
   ): Promise<JobReply> {
     const event = (keys: KnownKeys, ask: Ask): Submit => ({
@@ -152,6 +161,7 @@ export class LeaderJobService implements JobService {
       ...keys,
       ...(seeds === undefined ? {} : { seeds }),
       ...(inboxNo === undefined ? {} : { inboxNo }),
+      ...(startedBy === undefined ? {} : { startedBy }),
     });
     const { dispatcher } = this.#options;
     const reply =

@@ -4,6 +4,7 @@
  */
 import type { AwaitedSignal } from './job/waits.ts';
 import type { JobDocument, TaskDocument } from './document/document.ts';
+import type { StartedBy } from './document/job-options.ts';
 import type { JobId, NodeId, ScheduleId, SessionId, TaskId, TaskNo } from './ids.ts';
 import type { NodeOffer } from './node/node.ts';
 import type { TaskError, TaskRef } from './rows.ts';
@@ -34,6 +35,7 @@ export interface Submit {
   readonly pendingKeys?: ReadonlyMap<string, TaskRef>;
   /** The inbox row that this job came from: deleted in the same transaction. */
   readonly inboxNo?: number;
+  readonly startedBy?: StartedBy;
 }
 
 /** An inbox row whose document is not valid: kept as a failed job, so that its owner can see why. */
@@ -144,6 +146,8 @@ export type ReportItem =
       readonly lease: LeaseName;
       readonly name: string;
       readonly body: string;
+      /** The step is that this job was submitted: both are there, or neither. Nobody waits for it. */
+      readonly job?: SubmittedJob;
     }
   | { readonly kind: 'completed'; readonly lease: LeaseName; readonly result: string | null }
   | {
@@ -196,8 +200,15 @@ export interface Wait {
   readonly jobs: readonly ChildJob[];
 }
 
+/** A job that a task submits and does not wait for. */
+export interface SubmittedJob extends Pick<ChildJob, 'jobId' | 'ended'>, KeysInStore {
+  readonly document: JobDocument;
+}
+
+type KeysInStore = Pick<Submit, 'completedKeys' | 'pendingKeys'>;
+
 /** A job that a task submits and waits for. */
-export interface ChildJob extends Pick<Submit, 'completedKeys' | 'pendingKeys'> {
+export interface ChildJob extends KeysInStore {
   readonly step: string;
   readonly jobId: JobId;
   /** Null for one that has to be made first: `AnswerCall` brings it. */

@@ -13,6 +13,7 @@ import type {
 import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
 import { comparing, ending } from './condition.ts';
 import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.ts';
+import { checkedEvents } from './events.ts';
 import { refuse, refuseUnknownFields, shown } from './fault.ts';
 import { Graph } from './graph.ts';
 import { jsonCopy } from './json-copy.ts';
@@ -50,6 +51,11 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
   readonly name: string;
   /** What the flow is given is checked by it when it is submitted. Without it, it takes no input. */
   readonly input?: In;
+  /**
+   * Events that start it, with their data as its input: `['order.created']`. An event is sent by `client.send`, over
+   * HTTP or by `millrace send`, and starts every flow that names it.
+   */
+  readonly on?: readonly string[];
   /** 0 is urgent, 3 is low, 2 is normal. */
   readonly priority?: Priority;
   /** When a task has failed: `finish` what does not need it (usual), or `cancel` the rest. */
@@ -99,6 +105,7 @@ type FlowInputOf<In> = [In] extends [StandardSchemaV1]
 const FIELDS = [
   'name',
   'input',
+  'on',
   'priority',
   'onFailure',
   'maxParallel',
@@ -141,6 +148,7 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   checkSchema(about, 'input', parts.input);
   const { name, input: inputSchema, priority, onFailure, maxParallel, keep, timeouts } = parts;
   const { webhooks } = parts;
+  const on = checkedEvents(about, parts.on);
   // A key that comes with the input is not there yet: one that could be it holds its place.
   const debounce = parts.debounce === undefined ? undefined : { ...parts.debounce, key: name };
   const graph = new Graph(name);
@@ -172,7 +180,7 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
     toDocument: (input: unknown) =>
       andThen(conform(input), (value) => documentFor(shape, jsonCopy(value, about))),
     readResult: (result: Json) => (output === undefined ? undefined : result),
-    declaration: () => (declaration ??= declarationOf(shape, inputSchema)),
+    declaration: () => (declaration ??= declarationOf(shape, inputSchema, on)),
     startInput: (start: FlowStart) =>
       andThen(conform(start.input), (value) => startedInput(name, start, jsonCopy(value, about))),
   } satisfies Flow<unknown, unknown>);

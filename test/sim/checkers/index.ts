@@ -18,6 +18,7 @@ import { checkRows } from './rows.ts';
 import { checkSchedules } from './schedules.ts';
 import { checkSignals } from './signals.ts';
 import { checkSteps } from './steps.ts';
+import { checkSubmissions } from './submissions.ts';
 import { checkWakeUps } from './wake-ups.ts';
 
 /** Rules that hold at every moment. */
@@ -35,6 +36,7 @@ const ALWAYS = [
   checkSchedules,
   checkSignals,
   checkSteps,
+  checkSubmissions,
   checkWakeUps,
   checkOutputs,
   checkRounds,

@@ -216,6 +216,7 @@ describe('messages between workers and the leader survive a round trip', () => {
         error,
       }),
       fc.record({ kind: kind('suspended'), lease, until: suspension }),
+      fc.record({ kind: kind('submitted'), lease, run: count, name, document: json }),
     );
     const who = { nodeId: 'n' as Beat['nodeId'], sessionId: 's' as Beat['sessionId'] };
     expectSame(fc.array(item, { minLength: 1, maxLength: 5 }), (items) => {
@@ -233,6 +234,8 @@ describe('messages between workers and the leader survive a round trip', () => {
   });
 });
 
+const sentEvent = fc.record({ event: name, id: name });
+
 describe('public shapes survive a round trip', () => {
   const summary = {
     id: id<JobId>(),
@@ -241,14 +244,12 @@ describe('public shapes survive a round trip', () => {
     state: fc.constantFrom(...JOB_STATES),
     run: count,
     priority: fc.constantFrom(...PRIORITIES),
-    taskCount: count,
-    idempotencyKey: orNull(name),
+    ...{ taskCount: count, idempotencyKey: orNull(name) },
     labels: fc.dictionary(fc.string({ minLength: 1 }), name, { maxKeys: 3 }),
-    runAt: orNull(time),
-    trace: orNull(name),
+    ...{ runAt: orNull(time), trace: orNull(name), scheduledAt: orNull(time) },
     keep: fc.constantFrom('all' as const, 'failed' as const, 'none' as const),
+    startedBy: orNull(fc.oneof(fc.record({ job: id<JobId>(), task: id<TaskId>() }), sentEvent)),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
-    scheduledAt: orNull(time),
     error: orNull(error),
     ...{ createdAt: time, startedAt: orNull(time), finishedAt: orNull(time) },
   };

@@ -131,6 +131,7 @@ const FLOW_EXAMPLE = {
     properties: { id: { type: 'string' }, cents: { type: 'integer' } },
     required: ['id', 'cents'],
   },
+  on: ['order.created'],
   nodes: ['w-1', 'w-2'],
 };
 
@@ -138,6 +139,7 @@ const flowFields: Readonly<Record<string, Schema>> = {
   name: text,
   version: described('Of graph and schema; a new job gets the newest that a live node has.', text),
   input: described('JSON Schema of the input; `{}` allows anything.', anything),
+  on: described('The events that start it.', listOf(text)),
   nodes: described('Live nodes that have it.', listOf(text)),
 };
 

@@ -53,6 +53,7 @@ export type RequestSchemaName =
   | DocumentSchemaName
   | 'JobDocumentOrList'
   | 'FlowStart'
+  | 'EventRequest'
   | 'CancelRequest'
   | 'RerunRequest'
   | 'SignalRequest'
@@ -83,6 +84,14 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     // Whatever else a job document may say of the job itself.
     additionalProperties: true,
     examples: [{ input: { id: 'A-7', cents: 1_999 }, idempotencyKey: 'order A-7' }],
+  },
+  EventRequest: {
+    ...optionalRecord('An event.', {
+      data: described('The input of each flow that it starts: any JSON up to 256 KiB.', anything),
+      id: described('The same id again starts nothing new.', text),
+      labels: described('Of each new job.', { type: 'object', additionalProperties: text }),
+    }),
+    examples: [{ data: { id: 'A-7', cents: 1_999 }, id: 'evt_1' }],
   },
   CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
   RerunRequest: optionalRecord(

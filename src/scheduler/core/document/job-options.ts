@@ -1,5 +1,5 @@
 /** What a document says of a job beyond its own columns, and the JSON text that is stored of it. */
-import type { Instant, JobId } from '../ids.ts';
+import type { Instant, JobId, TaskId } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
 import type { JobRow } from '../rows.ts';
 import { isFinished } from '../task/chart.ts';
@@ -19,18 +19,26 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   batch: null,
 });
 
+/** What has started a job: a task that has submitted it with `ctx.submit`, or an event. */
+export type StartedBy =
+  | { readonly job: JobId; readonly task: TaskId }
+  | { readonly event: string; readonly id: string };
+
 /** The options of a job that has been submitted. */
 export interface StoredJobOptions extends JobOptions {
   /** When the first of the jobs came that this one has replaced, or itself; null without `debounce`. */
   readonly firstAt: Instant | null;
   /** The first job of the batch that it has joined; null for that one itself, and without `batch`. */
   readonly batchOf: JobId | null;
+  /** Null for a job that a client, a schedule or a call has started. */
+  readonly startedBy: StartedBy | null;
 }
 
 const NOTHING_STORED: StoredJobOptions = Object.freeze({
   ...NO_JOB_OPTIONS,
   firstAt: null,
   batchOf: null,
+  startedBy: null,
 });
 
 export function readJobOptions(fields: Fields): JobOptions {
@@ -68,10 +76,12 @@ function readDebounce(job: Fields): Debounce | null {
 
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf } = options;
+  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf, startedBy } =
+    options;
   // Most jobs, each time that their row is written.
   const isUsual = keep === 'all' && webhooks.length === 0 && fairnessKey === null;
-  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf) === null) return null;
+  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf ?? startedBy) === null)
+    return null;
   return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -83,6 +93,7 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
     ...(trace === null ? {} : { trace: { ...trace } }),
     ...(firstAt === null ? {} : { firstAt }),
     ...(batchOf === null ? {} : { batchOf }),
+    ...(startedBy === null ? {} : { startedBy: { ...startedBy } }),
   });
 }
 

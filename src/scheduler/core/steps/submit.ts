@@ -1,6 +1,7 @@
 /** A job comes into being: all of it in one transaction, or none. */
 import type { JobDocument, LimitFigures, TaskDocument, TaskOptions } from '../document/document.ts';
 import { encodeJobOptions } from '../document/job-options.ts';
+import type { StoredJobOptions } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
@@ -36,7 +37,10 @@ export function submit(context: StepContext, event: Submit): void {
 }
 
 /** Where a job comes from, beyond its document. */
-export interface Origin extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendingKeys'> {
+export interface Origin extends Pick<
+  Submit,
+  'seeds' | 'completedKeys' | 'pendingKeys' | 'startedBy'
+> {
   readonly scheduleId?: ScheduleId;
 }
 
@@ -51,7 +55,11 @@ export function createJob(
   const document = batched?.document ?? given;
   const start = batched?.start ?? startOf(context, id, document);
   const job = new Job(
-    newRow(context, id, document, { ...start, scheduleId: origin.scheduleId ?? null }),
+    newRow(context, id, document, {
+      ...start,
+      scheduleId: origin.scheduleId ?? null,
+      startedBy: origin.startedBy ?? null,
+    }),
   );
   state.addJob(job, document.tasks[0]?.executor ?? '');
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
@@ -86,11 +94,13 @@ function startIfFull(context: StepContext, job: Job): void {
   makeReady(context, slot);
 }
 
+type Beginning = Pick<JobRow, 'scheduleId'> & Pick<StoredJobOptions, 'startedBy'>;
+
 function newRow(
   context: StepContext,
   id: JobId,
   document: JobDocument,
-  { runAt, firstAt, batchOf = null, scheduleId }: Start & Pick<JobRow, 'scheduleId'>,
+  { runAt, firstAt, batchOf = null, scheduleId, startedBy }: Start & Beginning,
 ): JobRow {
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
@@ -111,7 +121,7 @@ function newRow(
     output,
     labels,
     runAt,
-    options: encodeJobOptions({ ...options, firstAt, batchOf }),
+    options: encodeJobOptions({ ...options, firstAt, batchOf, startedBy }),
     createdAt: context.now,
     state: 'queued',
     run: 1,

@@ -137,11 +137,22 @@ export interface Job {
   traceId: string;
   /** What remains of it after its end: all, failed (nothing if it succeeded) or none. */
   keep: string;
+  /** What has started it; absent for a job that a client, a schedule or a call has started. */
+  startedBy: StartedBy | undefined;
 }
 
 export interface Job_LabelsEntry {
   key: string;
   value: string;
+}
+
+/** A task that has submitted the job, or an event that has started it. */
+export interface StartedBy {
+  job: string;
+  task: string;
+  /** Empty for a task. */
+  event: string;
+  eventId: string;
 }
 
 export interface JobTask {
@@ -1153,6 +1164,7 @@ function createBaseJob(): Job {
     runAtMs: 0n,
     traceId: "",
     keep: "",
+    startedBy: undefined,
   };
 }
 
@@ -1241,6 +1253,9 @@ export const Job: MessageFns<Job> = {
     }
     if (message.keep !== "") {
       writer.uint32(178).string(message.keep);
+    }
+    if (message.startedBy !== undefined) {
+      StartedBy.encode(message.startedBy, writer.uint32(186).fork()).join();
     }
     return writer;
   },
@@ -1437,6 +1452,14 @@ export const Job: MessageFns<Job> = {
             message.keep = reader.string();
             continue;
           }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.startedBy = StartedBy.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1492,6 +1515,85 @@ export const Job_LabelsEntry: MessageFns<Job_LabelsEntry> = {
             }
 
             message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseStartedBy(): StartedBy {
+  return { job: "", task: "", event: "", eventId: "" };
+}
+
+export const StartedBy: MessageFns<StartedBy> = {
+  encode(message: StartedBy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.job !== "") {
+      writer.uint32(10).string(message.job);
+    }
+    if (message.task !== "") {
+      writer.uint32(18).string(message.task);
+    }
+    if (message.event !== "") {
+      writer.uint32(26).string(message.event);
+    }
+    if (message.eventId !== "") {
+      writer.uint32(34).string(message.eventId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StartedBy {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStartedBy();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.job = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.task = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.event = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.eventId = reader.string();
             continue;
           }
         }
