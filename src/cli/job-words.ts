@@ -10,8 +10,9 @@ const RESULT_WIDTH = 400;
 const FAILURES_SHOWN = 10;
 
 export function jobTable(jobs: readonly JobSummary[], asOf: string): string[] {
+  const isWaiting = jobs.some(({ waitsFor }) => waitsFor !== undefined);
   return table(
-    ['ID', 'NAME', 'STATE', 'TASKS', 'CREATED', 'TOOK'],
+    ['ID', 'NAME', 'STATE', 'TASKS', 'CREATED', 'TOOK', ...(isWaiting ? ['WAITS FOR'] : [])],
     jobs.map((job) => [
       job.id,
       shortened(job.name, 40),
@@ -19,6 +20,7 @@ export function jobTable(jobs: readonly JobSummary[], asOf: string): string[] {
       job.taskCount,
       when(job.createdAt, asOf),
       took(job.startedAt, job.finishedAt, asOf),
+      ...(isWaiting ? [shortened((job.waitsFor ?? []).join(', '), 60)] : []),
     ]),
   );
 }

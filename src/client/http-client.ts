@@ -179,9 +179,9 @@ export class HttpClient {
 
   /** Page after page, newest job first. */
   async *jobPages(filter: JobsFilter = {}): AsyncGenerator<JobsPage, void> {
-    const { state, name, labels = {}, limit } = filter;
+    const { state, name, labels = {}, waitingFor, limit } = filter;
     const query = {
-      ...defined({ state, name, limit: limit?.toString() }),
+      ...defined({ state, name, waitingFor, limit: limit?.toString() }),
       label: labelTerms(labels),
     };
     for (let cursor: string | null | undefined = filter.cursor; cursor !== null;) {

@@ -181,6 +181,8 @@ export function labelTerms(labels: Labels): string[] {
 }
 
 export interface JobsFilter extends JobsMatch, CallOptions {
+  /** Only jobs with a task that waits for a signal of this name, or for any: `*`. Their `waitsFor` says which. */
+  readonly waitingFor?: string;
   /** How many on a page. */
   readonly limit?: number;
   /** The cursor of an earlier page. */

@@ -17,6 +17,7 @@ import { JobError, withSubmitOptions } from '../client/index.ts';
 import type {
   Document,
   JobRef,
+  JobsFilter,
   Queues,
   ResultOfJob,
   Schedules,
@@ -67,6 +68,8 @@ export interface TestJob<O> {
   signal(name: string, value?: unknown): Promise<void>;
   cancel(reason?: string): Promise<void>;
 }
+
+export type TestJobsMatch = Pick<JobsFilter, 'name' | 'state' | 'waitingFor'>;
 
 type Read<O> = (result: Json) => O | Promise<O>;
 
@@ -276,12 +279,10 @@ export class TestRuntime {
     return this.#testJob(reply, read ?? ((result) => result));
   }
 
-  /** Ids of jobs, the newest first: those of a name, or all. */
-  async jobs(name?: string): Promise<readonly string[]> {
-    const rows = await this.#led.store.jobs(0, {
-      limit: JOBS_MAX,
-      ...(name === undefined ? {} : { name }),
-    });
+  /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), or all. */
+  async jobs(match: string | TestJobsMatch = {}): Promise<readonly string[]> {
+    const filter = typeof match === 'string' ? { name: match } : match;
+    const rows = await this.#led.store.jobs(0, { limit: JOBS_MAX, ...filter });
     return rows.map(({ id }) => id);
   }
 

@@ -31,6 +31,7 @@ import type {
 import type {
   EventView,
   JobView,
+  ListedJob,
   NodeView,
   NumberedLogRow,
   DeadTask as StoredDeadTask,
@@ -48,7 +49,7 @@ function traceOf({ options }: JobRow): string | null {
   return trace === null ? null : traceIdOf(trace);
 }
 
-export function jobSummary(row: JobRow): JobSummary<Date> {
+export function jobSummary(row: ListedJob): JobSummary<Date> {
   const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
   return {
     id,
@@ -69,6 +70,7 @@ export function jobSummary(row: JobRow): JobSummary<Date> {
     createdAt: dateOf(row.createdAt),
     startedAt: dateOrNull(row.startedAt),
     finishedAt: dateOrNull(row.finishedAt),
+    ...(row.waitsFor === undefined ? {} : { waitsFor: row.waitsFor }),
   };
 }
 

@@ -51,6 +51,8 @@ export interface JobSummary<At = string> {
   readonly createdAt: At;
   readonly startedAt: At | null;
   readonly finishedAt: At | null;
+  /** In a list of jobs that wait for a signal: which ones. With a name, that one and those of the same task. */
+  readonly waitsFor?: readonly string[];
 }
 
 export interface JobShape<Result = Json, At = string> extends JobSummary<At> {

@@ -58,7 +58,17 @@ export { resolveJobResult } from './job/result.ts';
 export type { ResultTask } from './job/result.ts';
 export { JSON_TYPES, SHAPE_LENGTH_MAX, readSignalShape } from './job/signal-shape.ts';
 export type { JsonType, SignalShape } from './job/signal-shape.ts';
-export { TRACE_STEP, UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
+export {
+  ANY_SIGNAL,
+  SIGNAL_WAIT_START,
+  TRACE_STEP,
+  UNFIT_STEP,
+  awaitedSignals,
+  awaitsSignal,
+  nthSignalStep,
+  signalWaitPart,
+  takenAtStep,
+} from './job/waits.ts';
 export { decodeWebhookInput, isWebhookJob } from './job/webhook.ts';
 export type { WebhookInput, WebhookJob } from './job/webhook.ts';
 export type { AwaitedThings } from './job/waits.ts';

@@ -118,9 +118,16 @@ export interface JobFilter {
   readonly name?: string;
   /** Only jobs with all of these, `key:value`. */
   readonly labels?: readonly string[];
+  /** Only jobs with a task that waits for a signal of this name, or for any: `ANY_SIGNAL`. */
+  readonly waitingFor?: string;
   /** Newest first; only jobs with a smaller number. */
   readonly before?: JobNo;
   readonly limit: number;
+}
+
+export interface ListedJob extends JobRow {
+  /** In a list by `waitingFor`: all signals that its tasks wait for, or at least that one. */
+  readonly waitsFor?: readonly string[];
 }
 
 export interface NodeView extends NodeRow {
@@ -285,7 +292,7 @@ export interface Store {
   /** Those of the ids that name a job. */
   takenIds(shard: number, ids: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   job(shard: number, id: JobId): Promise<JobView | null>;
-  jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]>;
+  jobs(shard: number, filter: JobFilter): Promise<readonly ListedJob[]>;
   /** How many of the `newest` jobs are in each state. No index follows a state, so they are walked: ask rarely. */
   countJobs(shard: number, newest: number): Promise<JobCounts>;
   /** In order, from `after` (exclusive). Throws `not_found` when `after` is past retention. */

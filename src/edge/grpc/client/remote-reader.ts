@@ -52,7 +52,10 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
     async jobs(query) {
       const request = toWireJobsQuery(query);
       const response = await channel.unary(ControlPlaneService.listJobs, request, READ);
-      const items = response.jobs.map(fromWireSummary);
+      const all = response.jobs.map(fromWireSummary);
+      // A node of an earlier version lists all jobs, and says of none what it waits for.
+      const items =
+        query.waitingFor === undefined ? all : all.filter(({ waitsFor }) => waitsFor !== undefined);
       const cursor = optionalText<string>(response.cursor);
       return { value: { items, cursor }, asOf: fromWireAsOf(response.asOf) };
     },

@@ -264,7 +264,8 @@ describe('public shapes survive a round trip', () => {
   };
 
   test('a job, alone and with its tasks', () => {
-    expectSame(fc.record<JobSummary<Date>>(summary), (given) =>
+    const waiting = { ...summary, waitsFor: fc.array(name, { minLength: 1 }) };
+    expectSame(fc.oneof(fc.record<JobSummary<Date>>(summary), fc.record(waiting)), (given) =>
       jobs.fromWireSummary(sent(job.Job, jobs.toWireSummary(given))),
     );
     const result: fc.Arbitrary<ReadResult> = orNull(jsonText.map((text) => new JsonText(text)));
@@ -297,7 +298,7 @@ describe('public shapes survive a round trip', () => {
         state: fc.constantFrom(...JOB_STATES),
         name,
         limit: fc.integer({ min: 1, max: 1_000 }),
-        cursor: name,
+        ...{ cursor: name, waitingFor: fc.constantFrom('*', 'ok') },
       },
       { requiredKeys: ['limit'] },
     );

@@ -1,6 +1,6 @@
 /** Looking at jobs, and asking the leader to change them. */
 import { randomUUID } from 'node:crypto';
-import { JOB_STATES, readLabel, taskTrees } from '../../../scheduler/core/index.ts';
+import { ANY_SIGNAL, JOB_STATES, readLabel, taskTrees } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
 import { defined } from '../../../kit/index.ts';
 import type { JobsQuery } from '../../../scheduler/contract/index.ts';
@@ -50,6 +50,12 @@ export const jobRoutes: readonly Route[] = [
         isRepeatable: true,
         description:
           'Only jobs with this label, `key:value`. Given several times, only jobs with all of them.',
+      },
+      waitingFor: {
+        type: 'string',
+        maxLength: 200,
+        description:
+          'Only jobs with a task that waits for a signal of this name, or `*` for any signal. `waitsFor` says which.',
       },
       ...pageParameters,
     },
@@ -191,7 +197,7 @@ function signalIdIn({ headers }: Call): string {
 }
 
 async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
-  const { state, name } = call.query;
+  const { state, name, waitingFor } = call.query;
   const labels = (call.lists['label'] ?? []).map((label) => readLabel(label, '?label'));
   const { asOf, value } = await api.reader.jobs({
     ...pageOf(call),
@@ -199,8 +205,13 @@ async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
     ...(state === undefined ? {} : { state: state as JobState }),
     ...(name === undefined ? {} : { name }),
     ...(labels.length === 0 ? {} : { labels }),
+    ...(waitingFor === undefined ? {} : { waitingFor: signalName(waitingFor) }),
   });
   return dated(asOf, { jobs: value.items, cursor: value.cursor });
+}
+
+function signalName(name: string): string {
+  return name === ANY_SIGNAL ? name : checkedId(name, '?waitingFor');
 }
 
 async function showJob(

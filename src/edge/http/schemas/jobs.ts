@@ -47,6 +47,11 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   finishedAt: orNull(moment),
 };
 
+const waitsFor: Schema = described(
+  'Present only in lists by `waitingFor`: signals that its tasks wait for.',
+  listOf(text),
+);
+
 const taskFields: Readonly<Record<string, Schema>> = {
   id: text,
   state: oneOf(TASK_STATES),
@@ -122,7 +127,14 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     { code: text, message: text },
     { example: { code: 'timeout', message: 'It ran for more than 30000 ms.' } },
   ),
-  JobSummary: record('A job without its tasks.', summaryFields, { example: SUMMARY_EXAMPLE }),
+  JobSummary: record(
+    'A job without its tasks.',
+    { ...summaryFields, waitsFor },
+    {
+      optional: ['waitsFor'],
+      example: SUMMARY_EXAMPLE,
+    },
+  ),
   Job: record(
     'A job with its tasks.',
     {

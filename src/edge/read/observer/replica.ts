@@ -124,6 +124,8 @@ export class Replica implements Reader {
   }
 
   async jobs(query: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
+    // What a task waits for is not cached.
+    if (query.waitingFor !== undefined) return this.#options.source.jobs(query);
     const { isWhole, items, cursor } = this.#jobs.page(query);
     const asOf = this.#refresher.cleanAsOf;
     if (isWhole && asOf !== null) return { asOf, value: { items, cursor } };

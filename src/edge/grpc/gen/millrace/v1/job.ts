@@ -94,6 +94,8 @@ export interface ListJobsRequest {
   cursor: string;
   /** Only jobs with all of these, "key:value". */
   labels: string[];
+  /** Only jobs with a task that waits for a signal of this name, or for any: "*". */
+  waitingFor: string;
 }
 
 export interface ListJobsResponse {
@@ -137,6 +139,8 @@ export interface Job {
   traceId: string;
   /** What remains of it after its end: all, failed (nothing if it succeeded) or none. */
   keep: string;
+  /** In a list of jobs that wait for a signal: which ones. */
+  waitsFor: string[];
 }
 
 export interface Job_LabelsEntry {
@@ -972,7 +976,7 @@ export const ReadTaskLogsResponse: MessageFns<ReadTaskLogsResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { state: 0, name: "", limit: 0, cursor: "", labels: [] };
+  return { state: 0, name: "", limit: 0, cursor: "", labels: [], waitingFor: "" };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -991,6 +995,9 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     for (const v of message.labels) {
       writer.uint32(42).string(v!);
+    }
+    if (message.waitingFor !== "") {
+      writer.uint32(50).string(message.waitingFor);
     }
     return writer;
   },
@@ -1046,6 +1053,14 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             }
 
             message.labels.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.waitingFor = reader.string();
             continue;
           }
         }
@@ -1153,6 +1168,7 @@ function createBaseJob(): Job {
     runAtMs: 0n,
     traceId: "",
     keep: "",
+    waitsFor: [],
   };
 }
 
@@ -1241,6 +1257,9 @@ export const Job: MessageFns<Job> = {
     }
     if (message.keep !== "") {
       writer.uint32(178).string(message.keep);
+    }
+    for (const v of message.waitsFor) {
+      writer.uint32(186).string(v!);
     }
     return writer;
   },
@@ -1435,6 +1454,14 @@ export const Job: MessageFns<Job> = {
             }
 
             message.keep = reader.string();
+            continue;
+          }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.waitsFor.push(reader.string());
             continue;
           }
         }
