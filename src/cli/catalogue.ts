@@ -54,6 +54,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/cancel.ts'),
   },
   {
+    name: 'priority',
+    summary: 'change the priority of a job that is queued or running',
+    load: () => import('./commands/priority.ts'),
+  },
+  {
     name: 'signal',
     summary: 'send a signal to a job',
     load: () => import('./commands/signal.ts'),

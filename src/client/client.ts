@@ -1,5 +1,5 @@
 /** What a program can ask of a runtime, wherever that runs: the types of the client. */
-import type { Explanation, Json } from '../scheduler/core/index.ts';
+import type { Explanation, Json, Priority } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
 import type {
   BulkAction,
@@ -66,6 +66,15 @@ export interface Client extends AsyncDisposable {
   watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   /** A finished job is not changed. */
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape>;
+  /**
+   * How urgent the job is: 0 urgent to 3 low, for all its tasks that have not ended. What runs goes on. A finished job
+   * is not changed, and `changed` says so.
+   */
+  setPriority(
+    job: JobRef,
+    priority: Priority,
+    options?: CallOptions,
+  ): Promise<JobShape & { readonly changed: boolean }>;
   /** Runs again what did not succeed, and keeps what did. */
   rerun(job: JobRef, options?: RerunOptions): Promise<JobShape>;
   /** A new job from the same document: what lies at or below the task runs again, the rest is taken over. */
@@ -163,5 +172,7 @@ export interface JobHandle<O> {
   watch(options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   cancel(reason?: string): Promise<JobShape>;
   signal(name: string, value?: unknown): Promise<JobShape>;
+  /** 0 is urgent, 3 is low. */
+  setPriority(priority: Priority): Promise<JobShape & { readonly changed: boolean }>;
   job(): Promise<JobShape>;
 }

@@ -185,6 +185,7 @@ export class FlowClient extends HttpClient implements Client {
       watch: (options) => this.watch(id, options),
       cancel: (reason) => this.cancel(id, reason),
       signal: (name, value) => this.signal(id, name, value),
+      setPriority: (priority) => this.setPriority(id, priority),
       job: () => this.job(id),
     };
     this.#readers.set(handle, read);

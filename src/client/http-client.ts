@@ -4,9 +4,9 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../scheduler/core/index.ts';
 import type {
   Explanation,
-  Json,
   LeaderAddress,
   NodeId,
+  Priority,
   ScheduleId,
 } from '../scheduler/core/index.ts';
 import type {
@@ -20,6 +20,7 @@ import type {
 } from '../scheduler/contract/index.ts';
 import { checkTokenPath } from '../edge/security/index.ts';
 import type {
+  ChangedJob,
   DatedJob,
   DatedNodes,
   DatedSchedules,
@@ -31,6 +32,7 @@ import { type Call, Caller } from './calls/caller.ts';
 import { jobIdOf, jobPath, nodePath, schedulePath, taskPath } from './calls/paths.ts';
 import { objectIn } from './calls/reading.ts';
 import { type Query, Servers } from './calls/servers.ts';
+import { signalValue } from './calls/signal-value.ts';
 import { Transport } from './calls/transport.ts';
 import type { EventSubscription } from './client.ts';
 import { followEvents, subscribe } from './events.ts';
@@ -197,6 +199,11 @@ export class HttpClient {
     return this.#post('id', `${jobPath(job)}/cancel`, body, 'the cancellation', options);
   }
 
+  setPriority(job: JobRef, priority: Priority, options?: CallOptions): Promise<ChangedJob> {
+    const path = `${jobPath(job)}/priority`;
+    return this.#post('changed', path, { priority }, 'the priority', options);
+  }
+
   /** From the tasks that did not succeed. It happens once, however often the call is repeated. */
   async rerun(job: JobRef, options: RerunOptions = {}): Promise<DatedJob> {
     const expectedRun = options.expectedRun ?? (await this.job(job, options)).run;
@@ -232,7 +239,7 @@ export class HttpClient {
       method: 'POST',
       path: `${jobPath(job)}/signals/${encodeURIComponent(name)}`,
       headers: { 'idempotency-key': options.signalId ?? uuidv7() },
-      body: JSON.stringify(asJson(name, value)),
+      body: JSON.stringify(signalValue(name, value)),
       isRepeatable: true,
       what: 'the signal',
       ...this.limited(options),
@@ -371,16 +378,6 @@ export class HttpClient {
   async #ask<T>(key: string, call: Call): Promise<T> {
     return objectIn(await this.#caller.call(call), key) as T;
   }
-}
-
-/** Undefined becomes null. */
-function asJson(name: string, value: unknown): Json {
-  if (value === undefined) return null;
-  if (JSON.stringify(value) !== undefined) return value as Json;
-  throw new MillraceError({
-    code: 'bad_input',
-    what: `The value of signal ${name} is not valid JSON: it is a ${typeof value}.`,
-  });
 }
 
 function closed(): MillraceError {

@@ -1,6 +1,13 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
 import { MillraceError, isFinished } from '../scheduler/core/index.ts';
-import type { Explanation, JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
+import type {
+  Explanation,
+  JobId,
+  Json,
+  Priority,
+  Settings,
+  TaskId,
+} from '../scheduler/core/index.ts';
 import { ExecutorRegistry, FatalError, builtIns } from '../tasks/executors/index.ts';
 import type {
   Executor,
@@ -257,6 +264,11 @@ export class TestRuntime {
 
   async cancel(job: JobRef, reason = 'asked for by the test'): Promise<void> {
     await this.#led.leader.jobs.cancel(idOf(job), reason);
+  }
+
+  /** 0 is urgent, 3 is low. False if nothing has changed: it has ended, or has that priority. */
+  async setPriority(job: JobRef, priority: Priority): Promise<boolean> {
+    return (await this.#led.leader.jobs.setPriority(idOf(job), priority)).changed;
   }
 
   /** Runs again what did not succeed, and keeps what did. */

@@ -286,6 +286,14 @@ export class Client {
   }
 
   async #operateQueue(): Promise<void> {
+    if (this.#pauseDice.chance(0.3)) {
+      const jobs = [...this.#options.witness.jobs.keys()];
+      if (jobs.length === 0) return;
+      const job = this.#pauseDice.pick(jobs) as JobId;
+      const priority = this.#pauseDice.whole(0, 3);
+      await this.#insist('priority', (leader) => leader.jobs.setPriority(job, priority));
+      return;
+    }
     const queue = this.#pauseDice.pick(QUEUES);
     if (this.#pauseDice.chance(0.5))
       await this.#retried('pause', (leader) => leader.queues.pause(queue));

@@ -3,6 +3,7 @@ import {
   decodeJobOptions,
   dependencyNumbers,
   labelsOf,
+  priorityOf,
   scheduledTime,
   traceIdOf,
 } from '../../scheduler/core/index.ts';
@@ -50,14 +51,14 @@ function traceOf({ options }: JobRow): string | null {
 }
 
 export function jobSummary(row: ListedJob): JobSummary<Date> {
-  const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
+  const { id, no, name, state, run, taskCount, idempotencyKey, scheduleId, error } = row;
   return {
     id,
     no,
     name,
     state,
     run,
-    priority,
+    priority: priorityOf(row),
     taskCount,
     idempotencyKey,
     labels: labelsOf(row.labels),

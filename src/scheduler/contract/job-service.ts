@@ -40,6 +40,8 @@ export interface JobService {
   /** Plans the request, which is unchecked, and submits the job that runs it. */
   submitQuery(request: unknown, options: SubmitOptions, signal: AbortSignal): Promise<JobReply>;
   cancel(jobId: JobId, reason: string): Promise<JobReply>;
+  /** For the job and all its tasks that have not ended; one that has ended is not changed. It is unchecked. */
+  setPriority(jobId: JobId, priority: unknown): Promise<JobReply>;
   /** Runs again what did not succeed. With `expectedRun`, only if the job is still at that run. */
   rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
   /** Runs one dead task again, and what was skipped because of it. */

@@ -40,7 +40,13 @@ import type {
 import { givenResults } from './given-results.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
-import { checkId, checkNewJobId, idempotencyKeyIn, wrappedSignal } from './checks.ts';
+import {
+  checkId,
+  checkNewJobId,
+  checkPriority,
+  idempotencyKeyIn,
+  wrappedSignal,
+} from './checks.ts';
 import { hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
 import { takeInInbox } from './inbox-rows.ts';
 import { noQueries } from './query-planner.ts';
@@ -191,6 +197,12 @@ export class LeaderJobService implements JobService {
       jobId,
       reason: cleanText(reason),
     });
+    return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
+  }
+
+  async setPriority(jobId: JobId, given: unknown): Promise<JobReply> {
+    const priority = checkPriority(given);
+    const event = (ask: Ask): SchedulerEvent => ({ type: 'setPriority', ask, jobId, priority });
     return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
   }
 

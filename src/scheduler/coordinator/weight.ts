@@ -24,6 +24,7 @@ export function weightOf(event: SchedulerEvent): number {
     case 'reject':
     case 'dropInbox':
     case 'cancel':
+    case 'setPriority':
     case 'register':
     case 'heartbeat':
     case 'poll':

@@ -10,7 +10,7 @@ import type { TaskError, TaskRef } from './rows.ts';
 import type { PauseTarget } from './queue/pause.ts';
 import type { ScheduleSpec } from './schedule/schedule.ts';
 import type { LeaseName } from './task/lease.ts';
-import type { JobState, TerminalState } from './task/chart.ts';
+import type { JobState, Priority, TerminalState } from './task/chart.ts';
 
 declare const askBrand: unique symbol;
 /** Identifies the caller that waits for the reply. */
@@ -58,6 +58,14 @@ export interface Cancel {
   readonly ask: Ask;
   readonly jobId: JobId;
   readonly reason: string;
+}
+
+/** All tasks of a live job that have not ended have this priority from now on. */
+export interface SetPriority {
+  readonly type: 'setPriority';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly priority: Priority;
 }
 
 /** Runs what did not succeed again, as a new generation. The job must be in memory. */
@@ -310,6 +318,7 @@ export type SchedulerEvent =
   | Reject
   | DropInbox
   | Cancel
+  | SetPriority
   | Rerun
   | Signal
   | AnswerCall

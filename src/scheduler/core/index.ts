@@ -15,7 +15,13 @@ export type { FlowStart } from './document/flow-document.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
-export { KEEP_TEXT, NO_JOB_OPTIONS, decodeJobOptions, isUnkept } from './document/job-options.ts';
+export {
+  KEEP_TEXT,
+  NO_JOB_OPTIONS,
+  decodeJobOptions,
+  isUnkept,
+  priorityOf,
+} from './document/job-options.ts';
 export { decodeOptions } from './document/options.ts';
 export { labelsOf, readLabel } from './document/labels.ts';
 export type { Labels } from './document/labels.ts';

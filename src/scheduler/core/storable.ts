@@ -53,6 +53,7 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'sessionGone':
     case 'drain':
     case 'releaseNode':
+    case 'setPriority':
     case 'changeSchedule':
     case 'dropInbox':
     // The leader's own, as JSON text.

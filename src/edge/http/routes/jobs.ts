@@ -115,6 +115,23 @@ export const jobRoutes: readonly Route[] = [
   },
   {
     method: 'POST',
+    path: '/api/v1/jobs/:id/priority',
+    role: 'submit',
+    summary: 'Change the priority of a job',
+    description:
+      'All its tasks that have not ended get it, and those that wait for a node move. What runs goes on. A job that has ' +
+      'ended, or has that priority, is not changed: `changed` says so.',
+    body: { schema: 'PriorityRequest', required: true },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      const { jobs } = api.leader();
+      const { priority } = objectOf(await call.body(), ['priority']);
+      const { jobId, changed } = await jobs.setPriority(jobIn(call), priority);
+      return showJob(api, jobId, 200, { changed });
+    },
+  },
+  {
+    method: 'POST',
     path: '/api/v1/jobs/:id/rerun',
     role: 'submit',
     summary: 'Rerun the tasks that did not succeed',

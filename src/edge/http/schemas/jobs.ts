@@ -158,10 +158,11 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
           awaited: described('Names of the signals that tasks wait for.', listOf(text)),
         }),
       ),
+      changed: described('Present only in the response to a change of its priority.', flag),
       asOf,
     },
     {
-      optional: ['isResultOmitted', 'signal'],
+      optional: ['isResultOmitted', 'signal', 'changed'],
       example: {
         ...SUMMARY_EXAMPLE,
         result: null,

@@ -1,5 +1,5 @@
 /** Request bodies. The server validates them itself; these schemas document them. */
-import { KEEPS } from '../../../scheduler/core/index.ts';
+import { KEEPS, PRIORITIES } from '../../../scheduler/core/index.ts';
 import { DOCUMENT_EXAMPLE, documentSchemas, type DocumentSchemaName } from './document.ts';
 import {
   anything,
@@ -54,6 +54,7 @@ export type RequestSchemaName =
   | 'JobDocumentOrList'
   | 'FlowStart'
   | 'CancelRequest'
+  | 'PriorityRequest'
   | 'RerunRequest'
   | 'SignalRequest'
   | 'BulkRequest'
@@ -85,6 +86,11 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     examples: [{ input: { id: 'A-7', cents: 1_999 }, idempotencyKey: 'order A-7' }],
   },
   CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
+  PriorityRequest: record(
+    'How urgent a job is.',
+    { priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)) },
+    { example: { priority: 0 } },
+  ),
   RerunRequest: optionalRecord(
     'Only if the job is at this run, which makes the call safe to repeat.',
     {

@@ -3,6 +3,7 @@ import type { Instant, JobId } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
 import type { JobRow } from '../rows.ts';
 import { isFinished } from '../task/chart.ts';
+import type { Priority } from '../task/chart.ts';
 import { readBatch } from './batched.ts';
 import type { Debounce, JobOptions, Keep } from './document.ts';
 import type { Fields } from './reader.ts';
@@ -25,12 +26,15 @@ export interface StoredJobOptions extends JobOptions {
   readonly firstAt: Instant | null;
   /** The first job of the batch that it has joined; null for that one itself, and without `batch`. */
   readonly batchOf: JobId | null;
+  /** For the job and all its tasks, in place of those that they were submitted with; null if nobody has changed it. */
+  readonly priority: Priority | null;
 }
 
 const NOTHING_STORED: StoredJobOptions = Object.freeze({
   ...NO_JOB_OPTIONS,
   firstAt: null,
   batchOf: null,
+  priority: null,
 });
 
 export function readJobOptions(fields: Fields): JobOptions {
@@ -68,10 +72,12 @@ function readDebounce(job: Fields): Debounce | null {
 
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf } = options;
+  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf, priority } =
+    options;
   // Most jobs, each time that their row is written.
   const isUsual = keep === 'all' && webhooks.length === 0 && fairnessKey === null;
-  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf) === null) return null;
+  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf ?? priority) === null)
+    return null;
   return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -83,7 +89,13 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
     ...(trace === null ? {} : { trace: { ...trace } }),
     ...(firstAt === null ? {} : { firstAt }),
     ...(batchOf === null ? {} : { batchOf }),
+    ...(priority === null ? {} : { priority }),
   });
+}
+
+/** Of the job as it is now. */
+export function priorityOf({ priority, options }: Pick<JobRow, 'priority' | 'options'>): Priority {
+  return decodeJobOptions(options).priority ?? priority;
 }
 
 /** The inverse of `encodeJobOptions`. */

@@ -19,7 +19,8 @@ export class Job {
   readonly no: JobNo;
   readonly id: JobId;
   readonly name: string;
-  readonly priority: Priority;
+  /** As it was submitted: see `priority`. */
+  readonly submittedPriority: Priority;
   readonly idempotencyKey: string | null;
   readonly maxParallel: number | null;
   readonly onFailure: 'finish' | 'cancel';
@@ -28,7 +29,7 @@ export class Job {
   readonly output: string | null;
   readonly labels: readonly string[];
   readonly runAt: Instant | null;
-  readonly options: StoredJobOptions;
+  options: StoredJobOptions;
   /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
    * memory. */
   share: Share | null = null;
@@ -68,7 +69,7 @@ export class Job {
     this.no = row.no;
     this.id = row.id;
     this.name = row.name;
-    this.priority = row.priority;
+    this.submittedPriority = row.priority;
     this.idempotencyKey = row.idempotencyKey;
     this.maxParallel = row.maxParallel;
     this.onFailure = row.onFailure;
@@ -86,6 +87,10 @@ export class Job {
     this.startedAt = row.startedAt;
     this.finishedAt = row.finishedAt;
     this.runSince = row.run === 1 ? row.createdAt : (row.startedAt ?? row.createdAt);
+  }
+
+  get priority(): Priority {
+    return this.options.priority ?? this.submittedPriority;
   }
 
   get atLimit(): boolean {
@@ -122,7 +127,7 @@ export function jobRow(job: Job): JobRow {
     no: job.no,
     id: job.id,
     name: job.name,
-    priority: job.priority,
+    priority: job.submittedPriority,
     idempotencyKey: job.idempotencyKey,
     maxParallel: job.maxParallel,
     onFailure: job.onFailure,

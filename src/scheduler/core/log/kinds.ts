@@ -43,6 +43,7 @@ export const LOG_KINDS = [
   'discarded',
   'queue.paused',
   'queue.resumed',
+  'job.prioritized',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

@@ -111,7 +111,7 @@ function newRow(
     output,
     labels,
     runAt,
-    options: encodeJobOptions({ ...options, firstAt, batchOf }),
+    options: encodeJobOptions({ ...options, firstAt, batchOf, priority: null }),
     createdAt: context.now,
     state: 'queued',
     run: 1,

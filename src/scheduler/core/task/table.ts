@@ -256,7 +256,7 @@ export class TaskTable {
   }
 
   priority(slot: Slot): number {
-    return this.#priorities.get(slot);
+    return this.job(slot).options.priority ?? this.#priorities.get(slot);
   }
 
   requirement(slot: Slot): Requirement {

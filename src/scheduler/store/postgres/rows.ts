@@ -48,6 +48,7 @@ export const jobs: Codec<JobRow> = new Codec<JobRow>({
 /** What an update of a job may change, with the number that finds it. */
 export const jobUpdates: Encoder<JobRow> = jobs.only(
   'no',
+  'options',
   'state',
   'run',
   'task_count',

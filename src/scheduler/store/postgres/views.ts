@@ -204,12 +204,12 @@ export async function listJobs(
 ): Promise<readonly ListedJob[]> {
   const parameters: (string | number)[] = [shard];
   const bind = (value: string | number): string => `$${parameters.push(value)}`;
-  const older = before === undefined ? '' : `and x.job_no < ${bind(before)}`;
+  const older = (): string => (before === undefined ? '' : `and x.job_no < ${bind(before)}`);
   const [label] = waitingFor === undefined ? given : [];
   const labels = label === undefined ? given : given.slice(1);
   let from = 'millrace.job j';
-  if (waitingFor !== undefined) from = waiting(bind(signalWaitPart(waitingFor)), older);
-  else if (label !== undefined) from = labelled(bind(label), older);
+  if (waitingFor !== undefined) from = waiting(bind(signalWaitPart(waitingFor)), older());
+  else if (label !== undefined) from = labelled(bind(label), older());
   const wanted = [
     'j.shard = $1',
     ...(before === undefined ? [] : [`j.no < ${bind(before)}`]),
