@@ -163,7 +163,7 @@ export interface Submission {
 /** One job, and what can be done with it. */
 export interface JobHandle<O> {
   readonly id: string;
-  /** False when an earlier submission had the same idempotency key or job id. */
+  /** False when an earlier submission had the same idempotency key or job id, or a job with its singleton key is live. */
   readonly isNew: boolean;
   /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
   result(options?: CallOptions): Promise<O>;

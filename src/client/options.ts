@@ -102,6 +102,9 @@ export interface SubmitOptions extends CallOptions {
   /** It starts when no other job with its key has come for `ms`; one that comes meanwhile replaces it, but the first of
    * them waits no longer than `maxMs`. */
   readonly debounce?: { readonly key: string; readonly ms: number; readonly maxMs?: number };
+  /** While a job with this key is live there is no second one: the answer is that job, and `isNew` is false (`skip`,
+   * usual); or that job is cancelled and this one takes its place (`replace`). */
+  readonly singleton?: { readonly key: string; readonly whenBusy?: 'skip' | 'replace' };
   /** What remains of the job once it has ended: `all` for as long as the settings say (usual), `failed` nothing if it
    * succeeded, `none` nothing at all. Its end and result can be read for a minute in any case. */
   readonly keep?: Keep;

@@ -8,12 +8,12 @@ type Document = Readonly<Record<string, unknown>>;
 /** The caller's options take precedence over those of the flow; of labels, key by key. */
 export function withSubmitOptions(document: Document, options: SubmitOptions): Document {
   const { name, priority, idempotencyKey, labels, fairnessKey, debounce } = options;
-  const { batch, keep, webhooks } = options;
+  const { batch, keep, webhooks, singleton } = options;
   const runAt = startOf(options);
   return {
     ...document,
     ...defined({ name, priority, idempotencyKey, runAt, fairnessKey, debounce }),
-    ...defined({ keep, webhooks, batch }),
+    ...defined({ keep, webhooks, batch, singleton }),
     ...(labels === undefined ? {} : { labels: bothLabels(document['labels'], labels) }),
   };
 }

@@ -93,6 +93,9 @@ function auditJobIndices(state: SchedulerState): void {
   for (const [key, job] of state.debounced) {
     same(`debounce key ${key}: its job is live`, jobs.get(job.no), job);
   }
+  for (const [key, job] of state.singletons) {
+    same(`singleton ${key}: its job is live`, jobs.get(job.no), job);
+  }
   for (const [key, job] of state.batches) {
     same(`batch ${key}: its first job is live`, jobs.get(job.no), job);
   }

@@ -80,6 +80,14 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
     readonly maxMs?: number;
   };
   /**
+   * Of the jobs with one key only one is live at a time. While it lives, another submission is answered with it (`skip`,
+   * usual), or cancels it and takes its place (`replace`). The key is text or a function, as `fairnessKey`.
+   */
+  readonly singleton?: {
+    readonly key: string | ((input: InputRef<FlowInputOf<In>>) => unknown);
+    readonly whenBusy?: 'skip' | 'replace';
+  };
+  /**
    * Fields to find jobs by: an object of references to the input, called once like `build`. Their values become labels
    * of each job, so they are indexed, and have the limits of labels. A field that is absent or null gives no label.
    */
@@ -107,6 +115,7 @@ const FIELDS = [
   'timeouts',
   'fairnessKey',
   'debounce',
+  'singleton',
   'search',
   'build',
 ] as const;
@@ -143,17 +152,19 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   const { webhooks } = parts;
   // A key that comes with the input is not there yet: one that could be it holds its place.
   const debounce = parts.debounce === undefined ? undefined : { ...parts.debounce, key: name };
+  const singleton = parts.singleton === undefined ? undefined : { ...parts.singleton, key: name };
   const graph = new Graph(name);
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
   const head = jsonCopy(
-    { name, priority, onFailure, maxParallel, keep, webhooks, debounce, timeouts },
+    { name, priority, onFailure, maxParallel, keep, webhooks, debounce, singleton, timeouts },
     about,
   ) as JsonObject;
   const search = searchFields(graph, parts.search);
   const fairnessKey = pickedKey(graph, 'fairnessKey', parts.fairnessKey);
   const debounceKey = pickedKey(graph, 'debounce.key', parts.debounce?.key);
-  const keys = { fairnessKey, debounceKey };
+  const singletonKey = pickedKey(graph, 'singleton.key', parts.singleton?.key);
+  const keys = { fairnessKey, debounceKey, singletonKey };
   const shape: FlowShape = { about, head, tasks: graph.tasks, output, search, ...keys };
   checkShape(shape);
 

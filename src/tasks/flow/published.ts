@@ -63,12 +63,15 @@ function labelsOf(search: Part | undefined): JsonObject {
   return { labels: Object.fromEntries(search.fields.map(([key, part]) => [key, known(part)])) };
 }
 
-function keysOf({ head, fairnessKey, debounceKey }: FlowShape): JsonObject {
+function keysOf({ head, fairnessKey, debounceKey, singletonKey }: FlowShape): JsonObject {
   return {
     ...(fairnessKey === undefined ? {} : { fairnessKey: known(fairnessKey) }),
     ...(debounceKey === undefined
       ? {}
       : { debounce: { ...(head['debounce'] as JsonObject), key: known(debounceKey) } }),
+    ...(singletonKey === undefined
+      ? {}
+      : { singleton: { ...(head['singleton'] as JsonObject), key: known(singletonKey) } }),
   };
 }
 

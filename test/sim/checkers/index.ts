@@ -9,6 +9,7 @@ import { checkLeases, checkTerms } from './leases.ts';
 import { checkLimits } from './limits.ts';
 import { checkLog } from './log.ts';
 import { checkDebounce } from './debounce.ts';
+import { checkSingletons } from './singletons.ts';
 import { checkLosses } from './losses.ts';
 import { checkOutputs, checkRounds } from './outputs.ts';
 import { checkPromises } from './promises.ts';
@@ -41,6 +42,7 @@ const ALWAYS = [
   checkAdmission,
   checkLosses,
   checkDebounce,
+  checkSingletons,
   checkBatches,
 ];
 

@@ -100,13 +100,17 @@ class Gaps {
   }
 
   /** Those of the job itself. */
-  keys({ fairnessKey, debounce }: JsonObject): JsonObject {
+  keys({ fairnessKey, debounce, singleton }: JsonObject): JsonObject {
     return {
       ...(isGap(fairnessKey) ? { fairnessKey: this.#value(fairnessKey) } : {}),
-      ...(isObject(debounce) && isGap(debounce['key'])
-        ? { debounce: { ...debounce, key: this.#value(debounce['key']) } }
-        : {}),
+      ...this.#keyed('debounce', debounce),
+      ...this.#keyed('singleton', singleton),
     };
+  }
+
+  #keyed(name: string, value: Json | undefined): JsonObject {
+    if (!isObject(value) || !isGap(value['key'])) return {};
+    return { [name]: { ...value, key: this.#value(value['key']) } };
   }
 
   /** A key that comes with the input is a list of its parts. */

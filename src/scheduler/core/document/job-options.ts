@@ -5,7 +5,7 @@ import type { JobRow } from '../rows.ts';
 import { isFinished } from '../task/chart.ts';
 import type { Priority } from '../task/chart.ts';
 import { readBatch } from './batched.ts';
-import type { Debounce, JobOptions, Keep } from './document.ts';
+import type { Debounce, JobOptions, Keep, Singleton } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
 import { readTrace } from './trace.ts';
@@ -16,6 +16,7 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   webhooks: Object.freeze([]),
   fairnessKey: null,
   debounce: null,
+  singleton: null,
   trace: null,
   batch: null,
 });
@@ -40,11 +41,12 @@ const NOTHING_STORED: StoredJobOptions = Object.freeze({
 export function readJobOptions(fields: Fields): JobOptions {
   const fairnessKey = fields.name('fairnessKey') ?? null;
   const debounce = readDebounce(fields);
+  const singleton = readSingleton(fields);
   const batch = readBatch(fields);
   const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
   const keep = fields.choice<Keep>('keep') ?? 'all';
   const webhooks = readWebhooks(fields);
-  const rest = { fairnessKey, debounce, batch, trace };
+  const rest = { fairnessKey, debounce, singleton, batch, trace };
   const isUsual =
     keep === 'all' && webhooks.length === 0 && Object.values(rest).every((each) => each === null);
   return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, ...rest };
@@ -70,14 +72,27 @@ function readDebounce(job: Fields): Debounce | null {
   return { key, ms, maxMs };
 }
 
+function readSingleton(job: Fields): Singleton | null {
+  const fields = job.inner('singleton');
+  if (fields === undefined) return null;
+  const key =
+    fields.name('key') ?? fields.missing('key', 'Jobs with the same key exclude each other.');
+  for (const other of ['debounce', 'batch']) {
+    if (job.raw(other) === undefined) continue;
+    const what = `A job with ${other} cannot be a singleton: jobs of one key have to come together.`;
+    refuse(job.at('singleton'), what, `Remove singleton or ${other}.`);
+  }
+  return { key, whenBusy: fields.choice<Singleton['whenBusy']>('whenBusy') ?? 'skip' };
+}
+
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf, priority } =
-    options;
+  const { keep, webhooks, fairnessKey, debounce, singleton, batch, trace } = options;
+  const { firstAt, batchOf, priority } = options;
   // Most jobs, each time that their row is written.
   const isUsual = keep === 'all' && webhooks.length === 0 && fairnessKey === null;
-  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf ?? priority) === null)
-    return null;
+  const rest = debounce ?? singleton ?? batch ?? trace ?? firstAt ?? batchOf ?? priority;
+  if (isUsual && rest === null) return null;
   return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -85,6 +100,7 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
       : { webhooks: webhooks.map(({ url, on }) => ({ url, on: [...on] })) }),
     ...(fairnessKey === null ? {} : { fairnessKey }),
     ...(debounce === null ? {} : { debounce: { ...debounce } }),
+    ...(singleton === null ? {} : { singleton: { ...singleton } }),
     ...(batch === null ? {} : { batch: { ...batch } }),
     ...(trace === null ? {} : { trace: { ...trace } }),
     ...(firstAt === null ? {} : { firstAt }),

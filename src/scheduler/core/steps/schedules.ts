@@ -14,6 +14,7 @@ import type { Schedule } from '../schedule/state.ts';
 import { scheduleRow } from '../schedule/state.ts';
 import type { StepContext } from '../step-context.ts';
 import { armSchedule } from './schedule-timer.ts';
+import { makeWay } from './singleton.ts';
 import { stopJob } from './stop.ts';
 import { createJob } from './submit.ts';
 
@@ -83,13 +84,20 @@ export function changeSchedule(context: StepContext, event: ChangeSchedule): voi
       logChange(context, schedule, 'resume');
       break;
     case 'trigger':
-      fire(context, schedule, context.now, { byHand: true });
-      break;
+      return trigger(context, event, schedule);
     default:
       return assertNever(event.change);
   }
   save(context, schedule);
-  reply(context, event.ask, schedule, event.change === 'trigger' ? schedule.lastJobId : null);
+  reply(context, event.ask, schedule, null);
+}
+
+/** If a singleton lives that is not to be replaced, the answer is that one. */
+function trigger(context: StepContext, { ask }: ChangeSchedule, schedule: Schedule): void {
+  const living = fire(context, schedule, context.now, { byHand: true });
+  if (living instanceof MillraceError) return context.refuse(ask, living);
+  save(context, schedule);
+  reply(context, ask, schedule, living?.id ?? schedule.lastJobId);
 }
 
 /** The schedule's time has come, or its last job has ended while the next one was waiting. */
@@ -125,10 +133,7 @@ export function scheduleDue(context: StepContext, schedule: Schedule): void {
     missed += due.fire.length - (at === undefined || isHeldBack ? 0 : 1);
     if (at !== undefined && !isHeldBack) replace(context, schedule, running, at);
   }
-  if (missed > 0) {
-    const detail = { schedule: schedule.id, missed, atLeast: !due.missedExact };
-    context.log('schedule.missed', {}, detail);
-  }
+  if (missed > 0) logMissed(context, schedule, missed, due.missedExact);
   save(context, schedule);
 }
 
@@ -150,14 +155,24 @@ function fire(
   schedule: Schedule,
   at: Instant,
   detail: { byHand?: true } = {},
-): void {
+): Job | MillraceError | null {
   const jobId = occurrenceJobId(schedule.id, at, context.state.nextJobNo);
   // By hand is not an occurrence: what has fired by time is still known to have.
   if (detail.byHand === undefined) schedule.lastAt = at;
-  schedule.lastJobId = jobId;
   const document = { ...schedule.document, idempotencyKey: null };
+  const inTheWay = makeWay(context, jobId, document);
+  if (inTheWay !== null) {
+    if (detail.byHand === undefined) logMissed(context, schedule, 1, true);
+    return inTheWay;
+  }
+  schedule.lastJobId = jobId;
   const job = createJob(context, jobId, document, { scheduleId: schedule.id });
   context.log('schedule.fired', { job }, { schedule: schedule.id, at, ...detail });
+  return null;
+}
+
+function logMissed(context: StepContext, { id }: Schedule, missed: number, isExact: boolean): void {
+  context.log('schedule.missed', {}, { schedule: id, missed, atLeast: !isExact });
 }
 
 /** Observers learn from the log what to look at again. */

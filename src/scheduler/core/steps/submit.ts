@@ -4,6 +4,7 @@ import { encodeJobOptions } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
+import { MillraceError } from '../errors.ts';
 import type { Reject, Seed, Submit } from '../event.ts';
 import { fragmentNo } from '../fragment.ts';
 import { later, jobNo, taskNo } from '../ids.ts';
@@ -22,15 +23,18 @@ import { type Start, startOf } from './debounce.ts';
 import { UNKNOWN_KEY, claimKey, nameKey } from './keys.ts';
 import type { KeyInStore } from './keys.ts';
 import { logKind, makeReady } from './lifecycle.ts';
+import { makeWay } from './singleton.ts';
 
 export function submit(context: StepContext, event: Submit): void {
   const { state } = context;
   const { document, ask } = event;
-  if (event.inboxNo !== undefined) context.effects.deleteInbox(event.inboxNo);
   const existing =
     state.jobsById.get(event.jobId) ??
-    (document.idempotencyKey === null ? undefined : state.jobsByKey.get(document.idempotencyKey));
-  if (existing !== undefined) return context.replyJob(ask, existing, false);
+    (document.idempotencyKey === null ? undefined : state.jobsByKey.get(document.idempotencyKey)) ??
+    makeWay(context, event.jobId, document);
+  if (existing instanceof MillraceError) return context.refuse(ask, existing);
+  if (event.inboxNo !== undefined) context.effects.deleteInbox(event.inboxNo);
+  if (existing !== null) return context.replyJob(ask, existing, false);
   const job = createJob(context, event.jobId, document, event);
   context.replyJob(ask, job, true);
 }

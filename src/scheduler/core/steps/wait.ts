@@ -19,6 +19,7 @@ import type { StepContext } from '../step-context.ts';
 import { awaitThings, forgetCall, stopListening, takeSignal, writeStep } from './awaited.ts';
 import { keysAbove } from './keys.ts';
 import { armWake, delay, makeReady } from './lifecycle.ts';
+import { asCalled } from './singleton.ts';
 import { stopJob } from './stop.ts';
 import { createFailed, createJob } from './submit.ts';
 
@@ -70,8 +71,7 @@ export function beginWait(context: StepContext, slot: Slot, wait: Wait): void {
   // Last, for a job may end at once: its caller must be waiting by then.
   for (const { jobId, document, ...origin } of jobs.fresh) {
     if (document === null) continue;
-    // Its id identifies it; a key could make it another user's.
-    createJob(context, jobId, { ...document, idempotencyKey: null }, origin);
+    createJob(context, jobId, asCalled(document), origin);
   }
 }
 
@@ -171,7 +171,7 @@ export function answerCall(context: StepContext, event: AnswerCall): void {
   context.effects.reply(ask, { type: 'done' });
   if (!state.callers.has(jobId) || state.jobsById.has(jobId)) return;
   if (made.error !== null) return tellCallers(context, createFailed(context, { jobId, ...made }));
-  createJob(context, jobId, { ...made.document, idempotencyKey: null }, event);
+  createJob(context, jobId, asCalled(made.document), event);
 }
 
 /** Its caller has ended, so it does. */
