@@ -54,6 +54,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/cancel.ts'),
   },
   {
+    name: 'remove',
+    summary: 'remove a job that has ended, with all that is stored of it',
+    load: () => import('./commands/remove.ts'),
+  },
+  {
     name: 'priority',
     summary: 'change the priority of a job that is queued or running',
     load: () => import('./commands/priority.ts'),

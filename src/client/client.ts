@@ -66,6 +66,8 @@ export interface Client extends AsyncDisposable {
   watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   /** A finished job is not changed. */
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape>;
+  /** Removes an ended job with its tasks, results and log lines. One that has not ended is refused: cancel it first. */
+  remove(job: JobRef, options?: CallOptions): Promise<void>;
   /**
    * How urgent the job is: 0 urgent to 3 low, for all its tasks that have not ended. What runs goes on. A finished job
    * is not changed, and `changed` says so.

@@ -199,6 +199,10 @@ export class HttpClient {
     return this.#post('id', `${jobPath(job)}/cancel`, body, 'the cancellation', options);
   }
 
+  async remove(job: JobRef, options?: CallOptions): Promise<void> {
+    await this.#delete(jobPath(job), 'the removal', options);
+  }
+
   setPriority(job: JobRef, priority: Priority, options?: CallOptions): Promise<ChangedJob> {
     const path = `${jobPath(job)}/priority`;
     return this.#post('changed', path, { priority }, 'the priority', options);
@@ -331,13 +335,7 @@ export class HttpClient {
   }
 
   async deleteSchedule(id: ScheduleId, options?: CallOptions): Promise<void> {
-    await this.#caller.call({
-      method: 'DELETE',
-      path: schedulePath(id),
-      isRepeatable: true,
-      what: 'the deletion',
-      ...this.limited(options),
-    });
+    await this.#delete(schedulePath(id), 'the deletion', options);
   }
 
   changeSchedule(
@@ -358,6 +356,11 @@ export class HttpClient {
     const { signal, retriesForever } = this.limited(options);
     const about = { isRepeatable: true, what: 'it', retriesForever, signal };
     return this.#ask<T>(key, { method: 'GET', path, query, ...about });
+  }
+
+  async #delete(path: string, what: string, options: CallOptions | undefined): Promise<void> {
+    const about = { isRepeatable: true, what, ...this.limited(options) };
+    await this.#caller.call({ method: 'DELETE', path, ...about });
   }
 
   #post<T>(

@@ -266,6 +266,11 @@ export class TestRuntime {
     await this.#led.leader.jobs.cancel(idOf(job), reason);
   }
 
+  /** An ended job, with all that is stored of it. */
+  async remove(job: JobRef): Promise<void> {
+    await this.#led.leader.jobs.remove(idOf(job));
+  }
+
   /** 0 is urgent, 3 is low. False if nothing has changed: it has ended, or has that priority. */
   async setPriority(job: JobRef, priority: Priority): Promise<boolean> {
     return (await this.#led.leader.jobs.setPriority(idOf(job), priority)).changed;

@@ -42,6 +42,8 @@ export interface JobService {
   cancel(jobId: JobId, reason: string): Promise<JobReply>;
   /** For the job and all its tasks that have not ended; one that has ended is not changed. It is unchecked. */
   setPriority(jobId: JobId, priority: unknown): Promise<JobReply>;
+  /** Removes an ended job and all that is stored of it. A live one is refused. */
+  remove(jobId: JobId): Promise<void>;
   /** Runs again what did not succeed. With `expectedRun`, only if the job is still at that run. */
   rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
   /** Runs one dead task again, and what was skipped because of it. */

@@ -51,6 +51,7 @@ import { hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.t
 import { takeInInbox } from './inbox-rows.ts';
 import { noQueries } from './query-planner.ts';
 import type { ServiceOptions } from './service-options.ts';
+import { removeJob } from './remove-job.ts';
 import { submitList } from './submit-list.ts';
 import { cleanText } from './text.ts';
 import { traceSubmit } from './tracing.ts';
@@ -206,6 +207,12 @@ export class LeaderJobService implements JobService {
     return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
   }
 
+  /** Nobody submits a job of this id meanwhile, or brings it back into memory. */
+  async remove(jobId: JobId): Promise<void> {
+    checkId(jobId, 'job');
+    return this.#keys.run([lockedId(jobId)], () => removeJob(this.#options, jobId));
+  }
+
   async rerun(jobId: JobId, expectedRun?: number): Promise<JobReply> {
     const expected = expectedRun === undefined ? {} : { expectedRun };
     return this.#askAbout(
@@ -347,8 +354,10 @@ export class LeaderJobService implements JobService {
       return { image, given: image === null ? {} : await givenResults(this.#options, image) };
     };
     const found = ({ image }: BroughtBack): JobImage[] => (image === null ? [] : [image]);
-    const reply = dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found);
-    return asJob(await reply);
+    // It is not removed while it is read.
+    return this.#keys.run([lockedId(jobId)], async () =>
+      asJob(await dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found)),
+    );
   }
 
   get #shard(): number {

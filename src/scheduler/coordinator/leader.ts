@@ -187,7 +187,8 @@ export class Leader implements LeaderServices {
     const { planner = null, isProcessGone = isGoneHere, webhookSecrets = [] } = options;
     const signsWebhooks = webhookSecrets.length > 0;
     const own = { settings, handshake, planner, isProcessGone, signsWebhooks };
-    const shared = { store, shard: elected.term.shard, ...own, ...parts };
+    const { term } = elected;
+    const shared = { store, shard: term.shard, term, ...own, ...parts };
     this.term = elected.term;
     this.operators = parts.operators;
     this.flows = parts.flows;

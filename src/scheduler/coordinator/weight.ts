@@ -25,6 +25,7 @@ export function weightOf(event: SchedulerEvent): number {
     case 'dropInbox':
     case 'cancel':
     case 'setPriority':
+    case 'noteRemoval':
     case 'register':
     case 'heartbeat':
     case 'poll':

@@ -60,6 +60,14 @@ export interface Cancel {
   readonly reason: string;
 }
 
+/** An ended job was removed from the store: for the log. */
+export interface NoteRemoval {
+  readonly type: 'noteRemoval';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly name: string;
+}
+
 /** All tasks of a live job that have not ended have this priority from now on. */
 export interface SetPriority {
   readonly type: 'setPriority';
@@ -319,6 +327,7 @@ export type SchedulerEvent =
   | DropInbox
   | Cancel
   | SetPriority
+  | NoteRemoval
   | Rerun
   | Signal
   | AnswerCall

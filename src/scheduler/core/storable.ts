@@ -67,6 +67,7 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'submit':
     case 'reject':
     case 'cancel':
+    case 'noteRemoval':
     case 'rerun':
     case 'signal':
     case 'answerCall':

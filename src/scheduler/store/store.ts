@@ -199,6 +199,13 @@ export interface Retention {
   readonly jobsMax: number;
 }
 
+/** One job instead, whatever its age, if it has ended. */
+export interface Removal {
+  readonly only: JobNo;
+}
+
+export type Pruning = Retention | Removal;
+
 export interface Pruned {
   readonly jobs: number;
   readonly events: number;
@@ -257,8 +264,8 @@ export interface Store {
   // The one way to change anything else
   /** Answers the database's time of the transaction. Renews the term for `ttlMs` as well. */
   commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant>;
-  /** Removes finished jobs, events and completed keys by age, fenced like a commit. */
-  prune(term: Term, retention: Retention): Promise<Pruned>;
+  /** Removes finished jobs, events and completed keys by age, or one finished job; fenced like a commit. */
+  prune(term: Term, retention: Pruning): Promise<Pruned>;
 
   /** Writes and removes declarations of workers, fenced like a commit. */
   changeDeclarations(term: Term, kind: DeclarationKind, change: DeclarationChange): Promise<void>;

@@ -114,6 +114,20 @@ export const jobRoutes: readonly Route[] = [
     },
   },
   {
+    method: 'DELETE',
+    path: '/api/v1/jobs/:id',
+    role: 'submit',
+    summary: 'Remove a job that has ended',
+    description:
+      'With its tasks, results, steps, signals and log lines. Its events stay in the log. A job that has not ended is ' +
+      'refused with 409: cancel it first.',
+    answers: { 204: { description: 'Removed.' } },
+    async handle(call, api) {
+      await api.leader().jobs.remove(jobIn(call));
+      return { kind: 'empty', status: 204 };
+    },
+  },
+  {
     method: 'POST',
     path: '/api/v1/jobs/:id/priority',
     role: 'submit',

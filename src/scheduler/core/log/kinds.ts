@@ -44,6 +44,7 @@ export const LOG_KINDS = [
   'queue.paused',
   'queue.resumed',
   'job.prioritized',
+  'job.removed',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

@@ -51,6 +51,7 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
       read: (shard, filter) => tables.taskLog.read(shard, filter),
       // A job that is only in the journal is not gone.
       prune: settled((shard, quietMs) => tables.taskLog.prune(shard, quietMs)),
+      remove: (shard, jobId) => tables.taskLog.remove(shard, jobId),
     },
     campaign: (candidacy) => journal.campaign(candidacy),
     renew: (term, ttlMs, commitNo) => journal.renew(term, ttlMs, commitNo),

@@ -46,7 +46,7 @@ $$;
 -- An older version reads no log with a kind that it does not know. The kinds are the first column of a chunk, one for all
 -- its events or a list; 31 is `schedule.changed`, which asks nothing of a reader.
 update millrace.event_chunk c set body =
-  regexp_replace(k.kinds, '\m40\M', '31', 'g') || substr(c.body, length(k.kinds) + 1)
+  regexp_replace(k.kinds, '\m(40|41)\M', '31', 'g') || substr(c.body, length(k.kinds) + 1)
   from (select e.shard, e.last_seq, substring(e.body from '^\[(?:[0-9]+|\[[0-9,]*\])') as kinds
           from millrace.event_chunk e) k
- where k.shard = c.shard and k.last_seq = c.last_seq and k.kinds ~ '\m40\M';
+ where k.shard = c.shard and k.last_seq = c.last_seq and k.kinds ~ '\m(40|41)\M';

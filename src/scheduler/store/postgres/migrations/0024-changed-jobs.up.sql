@@ -36,7 +36,7 @@ begin
   return shard;
 end $$;
 
--- One more of the LOG_KINDS of the core.
+-- Two more of the LOG_KINDS of the core.
 create or replace function millrace.event_kind(number integer) returns text immutable language sql as $$
   select (array[
     'created', 'queued', 'assigned', 'started', 'progress', 'completed', 'failed', 'retried', 'reassigned',
@@ -45,5 +45,5 @@ create or replace function millrace.event_kind(number integer) returns text immu
     'node.left', 'node.quarantined', 'node.released', 'leader.elected', 'schedule.fired', 'schedule.missed',
     'job.signalled', 'schedule.changed', 'recomputed', 'held', 'history.rewound', 'job.signal_unfit',
     'duplicated', 'discarded', 'queue.paused', 'queue.resumed',
-    'job.prioritized'])[number + 1]
+    'job.prioritized', 'job.removed'])[number + 1]
 $$;
