@@ -1,5 +1,5 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
-import { MillraceError, isFinished } from '../scheduler/core/index.ts';
+import { MillraceError, isFinished, isObject } from '../scheduler/core/index.ts';
 import type {
   Explanation,
   JobId,
@@ -316,7 +316,7 @@ export class TestRuntime {
   /** Lets time pass until it can bring nothing further: all jobs have ended, or wait for signals. */
   async settle(): Promise<void> {
     const active = (await this.#led.schedules()).find(
-      (each) => !each.paused && each.nextAt !== null,
+      (each) => !each.paused && each.nextAt !== null && !hasEnd(each.spec),
     );
     if (active !== undefined)
       throw bad(`The schedule ${active.id} fires for ever: use advance, or pause it`);
@@ -388,6 +388,8 @@ export class TestRuntime {
 export function createTestRuntime(options: TestRuntimeOptions = {}): Promise<TestRuntime> {
   return TestRuntime.start(options);
 }
+
+const hasEnd = (spec: Json): boolean => isObject(spec) && ('endAt' in spec || 'maxRuns' in spec);
 
 function idOf(job: JobRef): JobId {
   return (typeof job === 'string' ? job : job.id) as JobId;

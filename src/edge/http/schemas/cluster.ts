@@ -73,6 +73,7 @@ const SCHEDULE_EXAMPLE = {
     overlap: 'skip',
     document: { name: 'nightly', tasks: [{ id: 'a', executor: 'echo' }] },
   },
+  state: 'active',
   paused: false,
   nextAt: '2026-11-16T01:00:00.000Z',
   lastAt: '2026-11-15T01:00:00.000Z',
@@ -83,6 +84,7 @@ const SCHEDULE_EXAMPLE = {
 const scheduleFields: Readonly<Record<string, Schema>> = {
   id: text,
   spec: described('Timing, policies and job document.', anything),
+  state: described('Ended: there is no further occurrence.', oneOf(['active', 'paused', 'ended'])),
   paused: flag,
   nextAt: orNull(moment),
   lastAt: orNull(moment),
