@@ -110,10 +110,11 @@ test('reruns what failed, redrives one task and forks a job', async () => {
 });
 
 test('a schedule with an end can be waited for', async () => {
-  const tick = defineTask({ name: 'tick', run: () => null });
+  const tick = defineTask({ name: 'tick', input: z.null(), run: () => null });
   const runtime = await createTestRuntime({ tasks: [tick] });
   const made = await runtime.schedules.put('trial', {
     flow: tick,
+    input: null,
     everyMs: 86_400_000,
     maxRuns: 3,
   });

@@ -22,7 +22,7 @@ test.each([
   expect(server.received[0]?.body).toBe('{"priority":0}');
 });
 
-test.each(['4', 'high', '-1', ''])('%s is no priority', async (word) => {
+test.each(['4', 'high', '-1', ''])('%s is not a valid priority', async (word) => {
   const { code, err } = await runAgainst(server, ['priority', 'j-1', '--', word]);
   expect([code, err]).toEqual([
     exit.wrongUse,

@@ -1,4 +1,4 @@
-import { type JobId, PRIORITIES, isFinished } from '../../scheduler/core/index.ts';
+import { PRIORITIES, isFinished } from '../../scheduler/core/index.ts';
 import type { Priority } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
@@ -20,7 +20,7 @@ export const command: CommandModule = {
     const [id = '', word = ''] = command.args;
     const priority = priorityOf(word);
     return withClient(command, 'submit', signal, async (client) => {
-      const job = await client.setPriority(id as JobId, priority, { signal });
+      const job = await client.setPriority(id, priority, { signal });
       reply.say(plain(`Job ${id} ${outcomeOf(job.changed, job.state, priority)}`));
       reply.answer(job);
       return exit.done;

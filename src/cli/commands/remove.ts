@@ -1,4 +1,3 @@
-import type { JobId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';
@@ -13,7 +12,7 @@ export const command: CommandModule = {
   run(command, reply, signal) {
     const [id = ''] = command.args;
     return withClient(command, 'submit', signal, async (client) => {
-      await client.remove(id as JobId, { signal });
+      await client.remove(id, { signal });
       reply.say(plain(`Job ${id} is removed.`));
       reply.answer({ id, removed: true });
       return exit.done;

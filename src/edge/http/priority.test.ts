@@ -25,7 +25,7 @@ test('a job is given another priority, which its list and its fork see; an ended
   expect((await bench.call('GET', '/api/v1/jobs/made-2')).body).toMatchObject({ priority: 2 });
 });
 
-test('what is no priority is refused, and so is an unknown job', async () => {
+test('a priority that is not valid is refused, and so is an unknown job', async () => {
   await post('/jobs', { name: 'n', tasks: [echo('a')] });
   for (const priority of [4, -1, 1.5, '1', null, undefined, [0]]) {
     expect(await post('/jobs/made-1/priority', { priority })).toMatchObject({

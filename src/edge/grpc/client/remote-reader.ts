@@ -11,6 +11,8 @@ import type {
   Dated,
   EventPage,
   EventsQuery,
+  JobsQuery,
+  JobSummary,
   ReadJob,
   Reader,
   TaskDetail,
@@ -52,10 +54,7 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
     async jobs(query) {
       const request = toWireJobsQuery(query);
       const response = await channel.unary(ControlPlaneService.listJobs, request, READ);
-      const all = response.jobs.map(fromWireSummary);
-      // A node of an earlier version lists all jobs, and says of none what it waits for.
-      const items =
-        query.waitingFor === undefined ? all : all.filter(({ waitsFor }) => waitsFor !== undefined);
+      const items = asAsked(query, response.jobs.map(fromWireSummary));
       const cursor = optionalText<string>(response.cursor);
       return { value: { items, cursor }, asOf: fromWireAsOf(response.asOf) };
     },
@@ -96,6 +95,11 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
     },
     follow: (query, signal) => follow(channel, query, signal),
   };
+}
+
+/** A node of an earlier version lists all jobs, and says of none what it waits for. */
+function asAsked({ waitingFor }: JobsQuery, jobs: JobSummary<Date>[]): JobSummary<Date>[] {
+  return waitingFor === undefined ? jobs : jobs.filter(({ waitsFor }) => waitsFor !== undefined);
 }
 
 async function* follow(

@@ -49,7 +49,7 @@ describe('while a singleton is live', () => {
     expect(world.submit({ name: 'three', tasks: [echo('a')] })).toMatchObject({ changed: true });
   });
 
-  test('it holds after a change of the leader, and nobody is let in before the leader knows', () => {
+  test('it holds after a change of the leader, and no other one is accepted before the leader knows', () => {
     const world = new Harness();
     world.submit(job('one'));
     world.restart();
