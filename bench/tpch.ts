@@ -14,7 +14,7 @@ const WORKERS = 2;
 const THREADS = 2;
 const QUICK = process.argv.includes('--quick');
 const SCALE = scaleFrom(process.argv, QUICK);
-/** Two workers on one machine that nobody has told how many processors to use. */
+/** Two workers on one machine, without --threads. */
 const IS_DEFAULT = process.argv.includes('--default-threads');
 /** Above 1: the fragments do more than DuckDB does for the whole query. */
 const WORK = 'work: processor time of the workers / DuckDB';
