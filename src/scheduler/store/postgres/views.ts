@@ -29,13 +29,13 @@ const named = (columns: string, table: string): string => `
     select ${columns} from millrace.${table} x
      where x.shard = $1 and x.job_no = u.job_no and x.task_no = u.task_no offset 0) t`;
 
-const INPUTS = `select u.job_no, u.task_no, t.input as body ${named('x.input', 'task_spec')}
+const INPUTS = `select u.job_no, u.task_no, t.input as body ${named('x.input', 'any_spec')}
   where t.input is not null`;
-const RESULTS = `select u.job_no, u.task_no, r.body ${named('x.run', 'task')}
+const RESULTS = `select u.job_no, u.task_no, r.body ${named('x.run', 'any_task')}
   cross join lateral (
-    select x.body from millrace.task_result x
+    select x.body from millrace.any_result x
      where x.shard = $1 and x.job_no = u.job_no and x.task_no = u.task_no and x.run = t.run offset 0) r`;
-const TASK_ROWS = `select ${rows.tasks.read('t')} ${named('x.*', 'task')}`;
+const TASK_ROWS = `select ${rows.tasks.read('t')} ${named('x.*', 'any_task')}`;
 
 export function inputsOf(run: Run, shard: number, refs: readonly TaskRef[]): Promise<Bodies> {
   return bodiesOf(run, INPUTS, shard, refs);
@@ -105,9 +105,9 @@ export async function jobIdForKey(run: Run, shard: number, key: string): Promise
   return row === undefined ? null : (row['id'] as JobId);
 }
 
-const SPECS = `select ${rows.specs.read('s')} from millrace.task_spec s where s.shard = $1`;
-const TASKS = `select ${rows.tasks.read('t')} from millrace.task t where t.shard = $1`;
-const BODIES = 'select r.task_no, r.run, r.body from millrace.task_result r where r.shard = $1';
+const SPECS = `select ${rows.specs.read('s')} from millrace.any_spec s where s.shard = $1`;
+const TASKS = `select ${rows.tasks.read('t')} from millrace.any_task t where t.shard = $1`;
+const BODIES = 'select r.task_no, r.run, r.body from millrace.any_result r where r.shard = $1';
 
 export function taskView(
   pool: ReadPool,

@@ -1,0 +1,2 @@
+-- The number is taken by another change, which brings its own script.
+select 1;
