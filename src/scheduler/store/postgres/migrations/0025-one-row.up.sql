@@ -57,7 +57,8 @@ create view millrace.any_result as
   union all
   select j.shard, 0, j.no, 1, j.task_result from millrace.job j where j.task_result is not null;
 
--- Tasks leave the rows of their jobs: they get company, or a second run.
+-- Tasks leave the rows of their jobs: they get company, or a second run. A MERGE that inserts has an outer join, which fixes the
+-- plan (see 0002); one that only may do nothing has not (seen: each update scanned all tasks).
 create function millrace.spread_tasks(shard smallint, no bigint[]) returns smallint language plpgsql as $$
 #variable_conflict use_variable
 declare
@@ -90,7 +91,7 @@ begin
       task_term = null, task_node_id = null, task_session_id = null, task_stopping = null, task_suspended = null,
       task_waits = null, task_not_before = null, task_progress = null, task_error_code = null,
       task_error_message = null, task_queued_at = null, task_started_at = null, task_result = null
-    when not matched then do nothing; -- for the outer join, see migration 0002
+    when not matched and false then insert (shard) values (0); -- for the outer join
   return shard;
 end $$;
 
@@ -224,7 +225,7 @@ begin
         progress = coalesce(u.task_progress, 0), error_code = u.task_error_code, error_message = u.task_error_message,
         queued_at = u.task_queued_at, started_at = u.task_started_at,
         finished_at = case when u.task_state >= 4 then u.finished_at end
-      when not matched then do nothing; -- for the outer join, see migration 0002
+      when not matched and false then insert (shard) values (0); -- for the outer join
     insert into millrace.task_result (shard, job_no, task_no, run, body)
       select shard, u.no, 0, 1, u.body from (select unnest(no) as no, unnest(task_result) as body) u
        where u.body is not null and exists (
@@ -272,7 +273,7 @@ begin
         task_suspended = u.suspended, task_waits = u.waits, task_not_before = u.not_before,
         task_progress = nullif(u.progress, 0), task_error_code = u.error_code, task_error_message = u.error_message,
         task_queued_at = u.queued_at, task_started_at = u.started_at
-      when not matched then do nothing; -- for the outer join, see migration 0002
+      when not matched and false then insert (shard) values (0); -- for the outer join
   end if;
   merge into millrace.task t
     using (select
