@@ -50,6 +50,8 @@ export interface FoldingOptions {
   readonly shard: number;
   /** How long a commit may wait before the tables follow. */
   readonly afterMs: number;
+  /** The same when no other commit has come after it. */
+  readonly quietMs: number;
   /** Where the tables are, and the journal. */
   readonly head: Counters;
 }
@@ -61,6 +63,9 @@ const CHARS_MAX = 64 * 1024 * 1024;
  * has to fold them before it can begin. */
 const ROWS_WORTH = 60_000;
 const CHARS_WORTH = 8 * 1024 * 1024;
+
+/** A few jobs a second are not folded one by one. */
+const QUIET_FOLDS_APART = 5;
 
 const RETRY = { firstMs: 20, maxMs: 500 };
 
@@ -75,6 +80,10 @@ export class Folding {
   /** What is on its way into the tables, oldest first. */
   #closed: Pending[] = [];
   #cancelTimer: (() => void) | null = null;
+  /** When the oldest commit that waits was added, and when the newest one was. */
+  #oldestMs = 0;
+  #newestMs = 0;
+  #startedMs = -Infinity;
   #running: Promise<void> | null = null;
   /** Why the last fold failed. The journal has it all, so it is tried again. */
   #failure: MillraceError | null = null;
@@ -108,6 +117,8 @@ export class Folding {
   /** A commit that the journal has. */
   add(term: TermId, batch: Batch, { body, chunks }: PackedBatch): void {
     const { length } = body;
+    this.#newestMs = this.#options.clock.monotonicMs();
+    if (this.#open.isEmpty) this.#oldestMs = this.#newestMs;
     if (!this.#open.add(term, batch, length, chunks)) {
       this.#close();
       this.#open.add(term, batch, length, chunks);
@@ -117,7 +128,7 @@ export class Folding {
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;
     if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#start();
-    else this.#startAfter(this.#options.afterMs);
+    else this.#startWhenQuiet();
   }
 
   /**
@@ -152,9 +163,27 @@ export class Folding {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  #startAfter(ms: number): void {
+  /** Soon after the last commit, and in any case some time after the first one. Later commits do not move the timer: it
+   * looks again when it is due. */
+  #startWhenQuiet(): void {
+    const ms = this.#dueInMs();
+    if (ms <= 0) this.#start();
+    else this.#after(ms, () => this.#startWhenQuiet());
+  }
+
+  #dueInMs(): number {
+    const { clock, afterMs, quietMs } = this.#options;
+    const apartMs = this.#startedMs + quietMs * QUIET_FOLDS_APART;
+    const quietAtMs = Math.max(this.#newestMs + quietMs, apartMs);
+    return Math.ceil(Math.min(quietAtMs, this.#oldestMs + afterMs) - clock.monotonicMs());
+  }
+
+  #after(ms: number, act: () => void): void {
     if (this.#cancelTimer !== null || this.#running !== null || this.#ended) return;
-    this.#cancelTimer = this.#options.clock.after(ms, () => this.#start());
+    this.#cancelTimer = this.#options.clock.after(ms, () => {
+      this.#cancelTimer = null;
+      act();
+    });
   }
 
   #start(): void {
@@ -164,10 +193,11 @@ export class Folding {
     // While folds fail there is one layer to be tried again, not one more with each try.
     if (!this.#open.isEmpty && this.#failure === null) this.#close();
     if (this.#closed.length === 0) return;
+    this.#startedMs = this.#options.clock.monotonicMs();
     this.#running = this.#run().then(() => {
       this.#running = null;
-      if (this.#failure !== null) this.#startAfter(this.#backoff.nextMs());
-      else if (!this.#open.isEmpty) this.#startAfter(this.#options.afterMs);
+      if (this.#failure !== null) this.#after(this.#backoff.nextMs(), () => this.#start());
+      else if (!this.#open.isEmpty) this.#startWhenQuiet();
     });
   }
 

@@ -20,6 +20,8 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** How long a commit may wait before the tables follow. */
   readonly foldAfterMs: number;
+  /** The same when no other commit has come after it. Default: no sooner. */
+  readonly foldWhenQuietMs?: number;
 }
 
 /** How long a leader that steps down may take to leave tidy tables; the next one can do it as well. */
@@ -338,9 +340,9 @@ class Journal {
 
   /** From what the last leader has left. */
   async #takeOver(shard: number): Promise<Folding> {
-    const { clock, foldAfterMs: afterMs } = this.#options;
+    const { clock, foldAfterMs: afterMs, foldWhenQuietMs: quietMs = afterMs } = this.#options;
     const head = await catchUp(this.#tables, shard);
-    return new Folding({ tables: this.#tables, clock, shard, afterMs, head });
+    return new Folding({ tables: this.#tables, clock, shard, afterMs, quietMs, head });
   }
 
   /** Best effort: what stays behind is in the journal. */

@@ -48,7 +48,8 @@ test('more than nine of ten updates of jobs and tasks stay on their page and tou
   await store.close();
   const sql = postgres(url, { max: 1 });
   onTestFinished(() => sql.end());
-  const tables = await sql`select relname as name, n_tup_upd::int as updates, n_tup_hot_upd::int as hot
+  const tables =
+    await sql`select relname as name, n_tup_upd::int as updates, n_tup_hot_upd::int as hot
     from pg_stat_user_tables where schemaname = 'millrace' and relname in ('job', 'task') order by 1`;
   expect(tables.map(({ name, updates }) => [name as string, updates as number])).toEqual([
     ['job', JOBS * 2 * ROUNDS],
