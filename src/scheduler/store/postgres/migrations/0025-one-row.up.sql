@@ -1,31 +1,32 @@
 -- The task of a job that has no other is in the row of the job: one row in place of four, and two index entries in place of
 -- six. Its columns are null in jobs whose tasks are in the tables: those with more tasks, with several runs, with long
 -- inputs, or of before. Zeros are null as well, and so is a priority that is the job's. A task that has ended, has ended
--- with its job. Whoever reads tasks reads the views that show both.
+-- with its job. What never changes stands at the end: the log has only the bytes of an update up to there. Whoever reads tasks
+-- reads the views that show both; by key and in a subquery with `offset 0`, for the conditions of a join do not reach there.
 alter table millrace.job
-  add column task_id text collate "C",
-  add column task_executor text,
-  add column task_priority smallint,
-  add column task_options text,
-  add column task_input text,
-  add column task_state smallint,
+  add column task_fence bigint,
+  add column task_progress double precision,
+  add column task_not_before timestamptz,
+  add column task_queued_at timestamptz,
+  add column task_started_at timestamptz,
   add column task_attempt integer,
   add column task_failures integer,
   add column task_losses integer,
-  add column task_fence bigint,
+  add column task_state smallint,
+  add column task_priority smallint,
   add column task_term text,
   add column task_node_id text,
   add column task_session_id text,
   add column task_stopping text,
   add column task_suspended text,
   add column task_waits text,
-  add column task_not_before timestamptz,
-  add column task_progress double precision,
   add column task_error_code text,
   add column task_error_message text,
-  add column task_queued_at timestamptz,
-  add column task_started_at timestamptz,
-  add column task_result text;
+  add column task_result text,
+  add column task_id text collate "C",
+  add column task_executor text,
+  add column task_options text,
+  add column task_input text;
 
 -- Two images of a job fit on its page, the second one with what its task has brought.
 alter table millrace.job set (fillfactor = 42);
@@ -295,30 +296,43 @@ begin
   return shard;
 end $$;
 
--- As in 0018.
+-- As in 0018, without a join for tasks that are in their job: the planner cannot look up by key what joins a view of both.
 create or replace view millrace.tasks as
   select j.id as job, s.id as task,
       (array['blocked', 'ready', 'delayed', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'])[t.state + 1] as state,
       s.executor, t.run, t.attempt, t.failures, t.losses, t.fence, t.node_id as node, t.progress, t.error_code,
       t.error_message, t.queued_at, t.not_before, t.started_at, t.finished_at
-    from millrace.any_task t
-    join millrace.any_spec s on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
-    join millrace.job j on j.shard = t.shard and j.no = t.job_no;
+    from millrace.task t
+    join millrace.task_spec s on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
+    join millrace.job j on j.shard = t.shard and j.no = t.job_no
+  union all
+  select j.id, j.task_id,
+      (array['blocked', 'ready', 'delayed', 'running', 'succeeded', 'failed', 'cancelled', 'skipped'])[j.task_state + 1],
+      j.task_executor, 1, coalesce(j.task_attempt, 0), coalesce(j.task_failures, 0), coalesce(j.task_losses, 0),
+      coalesce(j.task_fence, 0), j.task_node_id, coalesce(j.task_progress, 0), j.task_error_code, j.task_error_message,
+      j.task_queued_at, j.task_not_before, j.task_started_at, case when j.task_state >= 4 then j.finished_at end
+    from millrace.job j where j.task_state is not null;
 
 create or replace view millrace.leases as
   select j.id as job, s.id as task, t.node_id as node, t.attempt, t.fence, t.started_at as since,
       n.status as node_status, coalesce(n.session_id = t.session_id, false) as is_held
-    from millrace.any_task t
-    join millrace.any_spec s on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
+    from millrace.task t
+    join millrace.task_spec s on s.shard = t.shard and s.job_no = t.job_no and s.task_no = t.task_no
     join millrace.job j on j.shard = t.shard and j.no = t.job_no
     left join millrace.node n on n.shard = t.shard and n.id = t.node_id
-   where t.state = 3;
+   where t.state = 3
+  union all
+  select j.id, j.task_id, j.task_node_id, coalesce(j.task_attempt, 0), coalesce(j.task_fence, 0), j.task_started_at,
+      n.status, coalesce(n.session_id = j.task_session_id, false)
+    from millrace.job j
+    left join millrace.node n on n.shard = j.shard and n.id = j.task_node_id
+   where j.task_state = 3;
 
 create or replace view millrace.events as
   select e.seq,
       c.at - millrace.event_cell(c.columns, 1, e.row_no)::bigint * interval '1 millisecond' as at,
       millrace.event_kind(millrace.event_cell(c.columns, 0, e.row_no)::integer) as event,
-      j.id as job, s.id as task,
+      j.id as job, case when e.task_no is not null then coalesce(s.id, j.task_id) end as task,
       millrace.event_cell(c.columns, 4, e.row_no) as node,
       millrace.event_cell(c.columns, 5, e.row_no)::integer as run,
       millrace.event_cell(c.columns, 6, e.row_no)::integer as attempt,
@@ -328,12 +342,12 @@ create or replace view millrace.events as
     from (select x.shard, x.first_seq, x.last_seq, x.at, x.job_min, x.body::json as columns from millrace.event_chunk x) c
     join millrace.leader l on l.shard = c.shard
     cross join lateral (
-      select g.seq, (g.seq - c.first_seq)::integer as row_no
+      select g.seq, (g.seq - c.first_seq)::integer as row_no,
+          millrace.event_cell(c.columns, 3, (g.seq - c.first_seq)::integer)::integer as task_no
         from generate_series(greatest(c.first_seq, l.first_seq), c.last_seq) as g(seq)) e
     left join lateral (
-      select x.id, x.no from millrace.job x
+      select x.id, x.no, x.task_id from millrace.job x
        where x.shard = c.shard and x.no = c.job_min + millrace.event_cell(c.columns, 2, e.row_no)::bigint) j on true
     left join lateral (
-      select x.id from millrace.any_spec x
-       where x.shard = c.shard and x.job_no = j.no
-         and x.task_no = millrace.event_cell(c.columns, 3, e.row_no)::integer) s on true;
+      select x.id from millrace.task_spec x
+       where x.shard = c.shard and x.job_no = j.no and x.task_no = e.task_no) s on true;
