@@ -125,10 +125,10 @@ async function seen(store: Store): Promise<unknown> {
     images: await Promise.all(ids.map((id) => store.loadJob(0, id))),
     views: await Promise.all(ids.map((id) => store.job(0, id))),
     tasks: await Promise.all(ids.map((id) => store.task(0, id, taskId('task-0')))),
-    inputs: [...(await store.inputs(0, refs))].toSorted(),
-    results: [...(await store.results(0, refs))].toSorted(),
-    rows: [...(await store.taskRows(0, refs))].toSorted(),
-    busy: (await store.loadBusyJobs(0)).map(({ job }) => job.no).toSorted(),
+    inputs: await store.inputs(0, refs),
+    results: await store.results(0, refs),
+    rows: await store.taskRows(0, refs),
+    busy: new Set((await store.loadBusyJobs(0)).map(({ job }) => job.no)),
     dead: await store.deadTasks(0, { limit: 9 }),
   };
 }
