@@ -1,4 +1,5 @@
 /** Wherever a task is stored, readers see the same: every commit is folded, and compared with a store in memory. */
+import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Changes, TestLeader } from '../../../../test/rig/conformance/leader.ts';
@@ -188,4 +189,24 @@ test('rows of an older version go on, and an older version finds its rows again'
   await again.nodes(0);
   expect(await again.results(0, [ref(2)])).toEqual(new Map([['2/0', '2']]));
   expect(await again.job(0, jobId('job-3'))).toMatchObject({ tasks: [{ result: LONG }] });
+});
+
+test('commits that only the journal has are folded on the way down, from an older version too', async () => {
+  const database = await millraceDatabase();
+  onTestFinished(() => database.drop());
+  const { url } = database;
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end());
+  const store = await openPostgresStore({ url, foldAfterMs: 600_000 });
+  onTestFinished(() => store.close());
+  await (await TestLeader.of(store, 0)).commit(SUBMITTED);
+  await sql`update millrace.leader set released = true`;
+  // As if the last leader had been of version 24.
+  const script = new URL('migrations/0025-one-row.down.sql', import.meta.url);
+  await sql.unsafe(readFileSync(script, 'utf8'));
+  await sql`delete from millrace.migration where version >= 25`;
+  const { current } = await migratePostgres({ url }, (all) => all.down(23));
+  expect(current).toBe(23);
+  const [row] = await sql`select count(*)::int as tasks from millrace.task`;
+  expect(row?.['tasks']).toBe(NUMBERS.length);
 });

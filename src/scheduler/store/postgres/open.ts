@@ -91,13 +91,26 @@ export async function migratePostgres(
       use({
         ...migrations,
         down: async (to) => {
-          // Older builds know nothing of a journal.
-          if ((await migrations.status()).current >= JOURNAL_VERSION) await foldAll(settings);
-          return migrations.down(to);
+          const { current, latest } = await migrations.status();
+          // Older builds know nothing of a journal, and folds write the tables of this one.
+          if (current >= JOURNAL_VERSION && current <= latest && (await isBehind(settings))) {
+            await migrations.up();
+            await foldAll(settings);
+          }
+          return migrations.down(to ?? Math.max(0, current - 1));
         },
       }),
     );
   });
+}
+
+async function isBehind(settings: ConnectionSettings): Promise<boolean> {
+  const pool = new ReadPool(settings);
+  try {
+    return (await journal.shardsBehind(pool.run)).length > 0;
+  } finally {
+    await pool.close();
+  }
 }
 
 async function foldAll(settings: ConnectionSettings): Promise<void> {
