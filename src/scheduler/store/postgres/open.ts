@@ -93,11 +93,11 @@ export async function migratePostgres(
         down: async (to) => {
           const { current, latest } = await migrations.status();
           // Older builds know nothing of a journal, and folds write the tables of this one.
-          if (current >= JOURNAL_VERSION && current <= latest && (await isBehind(settings))) {
-            await migrations.up();
-            await foldAll(settings);
-          }
-          return migrations.down(to ?? Math.max(0, current - 1));
+          const mayFold = current >= JOURNAL_VERSION && current <= latest;
+          if (!mayFold || !(await isBehind(settings))) return migrations.down(to);
+          await migrations.up();
+          await foldAll(settings);
+          return migrations.down(to ?? current - 1);
         },
       }),
     );
