@@ -29,7 +29,7 @@ import type {
   TaskId,
   TaskNo,
 } from '../core/index.ts';
-import { KeyedLock } from '../../kit/index.ts';
+import { KeyedLock, isTracing } from '../../kit/index.ts';
 import type {
   EditedInput,
   JobReply,
@@ -41,13 +41,14 @@ import { givenResults } from './given-results.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
 import { checkId, checkNewJobId, idempotencyKeyIn, wrappedSignal } from './checks.ts';
-import { hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
+import { asFault, hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
 import { takeInInbox } from './inbox-rows.ts';
 import { noQueries } from './query-planner.ts';
 import type { ServiceOptions } from './service-options.ts';
 import { submitList } from './submit-list.ts';
+import type { FreshJob } from './submit-list.ts';
 import { cleanText } from './text.ts';
-import { traceSubmit } from './tracing.ts';
+import { inTrace, traceSubmit } from './tracing.ts';
 
 /** What the leader itself may say of a job that it submits. */
 interface InnerOptions extends SubmitOptions {
@@ -81,9 +82,25 @@ export class LeaderJobService implements JobService {
     return submitList(jobs, {
       parse: (job) => this.#parsed(job.document, job.jobId),
       submit: (document, options) => this.submitParsed(document, options),
+      submitNew: (fresh) => this.#submitNew(fresh),
       takenIds: (ids) => this.#options.store.takenIds(this.#shard, ids),
       alone: (ids, act) => this.#keys.run(ids.map(lockedId), act),
     });
+  }
+
+  /** Together, with one promise for all of them. */
+  async #submitNew(jobs: readonly FreshJob[]): Promise<readonly (JobReply | MillraceError)[]> {
+    // Each has a span of its own.
+    if (isTracing()) {
+      const alone = ({ document, options }: FreshJob): Promise<JobReply | MillraceError> =>
+        this.submitParsed(document, { ...options, isFresh: true }).catch(asFault);
+      return Promise.all(jobs.map(alone));
+    }
+    const event = ({ document, options: { jobId, trace } }: FreshJob, ask: Ask): Submit => {
+      return { type: 'submit', ask, jobId, document: inTrace(document, trace ?? null) };
+    };
+    const replies = this.#options.dispatcher.askAll(jobs, event);
+    return (await replies).map((reply) => (isMillraceError(reply) ? reply : asJob(reply)));
   }
 
   #parsed(document: unknown, jobId: JobId): JobDocument {

@@ -127,7 +127,6 @@ export class Leader implements LeaderServices {
     const { measures = new LeaderMeasures() } = options;
     measures.forget();
     const taskLogs = taskLogWriter(options, () => dispatcher);
-    const executorOf = (event: EventView): string | null => dispatcher.peek(assigned(event));
     const dispatcher: Dispatcher = new Dispatcher({
       store,
       clock,
@@ -135,7 +134,9 @@ export class Leader implements LeaderServices {
       memory,
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
-        measures.committed(rows, tookMs, executorOf);
+        dispatcher.peek((state) =>
+          measures.committed(rows, tookMs, (event) => executorOf(state, event)),
+        );
         traceEnds(rows);
         options.onCommitted?.(rows, at);
       },
@@ -269,12 +270,13 @@ function taskLogWriter(
   });
 }
 
-/** The executor of a task that was just assigned. */
-function assigned({ jobNo, taskNo }: EventView): (state: SchedulerState) => string | null {
-  return ({ jobs, tasks }) => {
-    const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
-    return slot === null ? null : tasks.requirement(slot).executor;
-  };
+/** Of a task that was just assigned. */
+function executorOf(
+  { jobs, tasks }: SchedulerState,
+  { jobNo, taskNo }: Pick<EventView, 'jobNo' | 'taskNo'>,
+): string | null {
+  const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
+  return slot === null ? null : tasks.requirement(slot).executor;
 }
 
 function flowNodes(dispatcher: Dispatcher): readonly FlowNode[] {

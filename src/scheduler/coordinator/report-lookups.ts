@@ -29,6 +29,7 @@ const LOOKS = 16;
 
 /** Null when nothing has to be looked up. */
 export function lookUp(where: Where, items: readonly ReportItem[]): (() => Promise<Found>) | null {
+  if (!items.some(({ kind }) => kind === 'suspended')) return null;
   const jobs = items.flatMap(jobsOf);
   const called = jobs.flatMap(({ document }) => document?.tasks ?? []);
   const tasks = [...items.flatMap(childrenOf), ...called];

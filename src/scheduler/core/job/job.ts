@@ -14,6 +14,8 @@ import type { Edges } from './edges.ts';
 import type { JobOutputs } from './outputs.ts';
 import { JobSignals } from './signals.ts';
 
+const NO_NAMES: readonly string[] = [];
+
 /** A live job: in memory from submit until its last task has ended. */
 export class Job {
   readonly no: JobNo;
@@ -95,6 +97,11 @@ export class Job {
   /** Created on first use, since most jobs get no signal. */
   get signals(): JobSignals {
     return (this.#signals ??= new JobSignals());
+  }
+
+  /** The names of the signals that nobody has taken. */
+  get untakenSignals(): readonly string[] {
+    return this.#signals === null ? NO_NAMES : this.#signals.untaken;
   }
 
   /** All tasks are in: an array that grew by pushing keeps room for sixteen more. */
