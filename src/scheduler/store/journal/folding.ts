@@ -7,6 +7,7 @@ import { Backoff, type Clock } from '../../../kit/index.ts';
 import { type Batch, isMillraceError, MillraceError, type TermId } from '../../core/index.ts';
 import { type PackedBatch, unpackBatch } from './pack.ts';
 import type { Counters } from '../store.ts';
+import { FoldedLayers } from './folded-layers.ts';
 import { LeasedTasks } from './leased.ts';
 import { Pending } from './pending.ts';
 import type { JournalRecord, JournalTables } from './port.ts';
@@ -52,6 +53,8 @@ export interface FoldingOptions {
   readonly afterMs: number;
   /** Where the tables are, and the journal. */
   readonly head: Counters;
+  /** See `JournalOptions`. */
+  readonly readableRows?: number;
 }
 
 /** Rows and bytes that wait at most: more than a fold takes in one go, less than hurts. */
@@ -70,6 +73,8 @@ export class Folding {
   readonly #backoff = new Backoff(RETRY);
   /** By the commits of this term. */
   readonly leased: LeasedTasks = new LeasedTasks();
+  /** What is in the tables, and need not be read from there. */
+  readonly folded: FoldedLayers;
   #head: Counters;
   #open: Pending;
   /** What is on its way into the tables, oldest first. */
@@ -83,6 +88,7 @@ export class Folding {
   constructor(options: FoldingOptions) {
     this.#options = options;
     this.#head = options.head;
+    this.folded = new FoldedLayers(options.clock, options.readableRows ?? 0);
     this.#open = new Pending(options.head.commitNo);
   }
 
@@ -94,6 +100,11 @@ export class Folding {
   /** Newest first: what is known in the first of them is the truth. */
   get layers(): readonly Pending[] {
     return [this.#open, ...this.#closed.toReversed()];
+  }
+
+  /** The same, and behind them what was folded a moment ago: all that is known without a look at the tables. */
+  get readable(): readonly Pending[] {
+    return [...this.layers, ...this.folded.layers];
   }
 
   /** Settles when there is room for one more commit; throws when the tables cannot follow. */
@@ -138,6 +149,7 @@ export class Folding {
   /** The term is over. What is in the journal is for the next leader. */
   end(): void {
     this.#ended = true;
+    this.folded.clear();
     this.#cancelTimer?.();
   }
 
@@ -180,6 +192,7 @@ export class Folding {
           if ((await catchUp(tables, shard)).commitNo < pending.commitNo) return this.end();
         }
         this.#closed.shift();
+        if (!this.#ended) this.folded.add(pending);
       }
       this.#failure = null;
       this.#backoff.reset();

@@ -91,6 +91,17 @@ export async function stepsOf(
   return [...steps.values()];
 }
 
+/** Whether the layers have the job from its beginning, and nothing of it rests on the tables. */
+export function isWhole(layers: Layers, id: JobId): boolean {
+  const no = firstOf(layers, (layer) => layer.jobNoOf(id));
+  const jobs = no === undefined ? [] : layers.flatMap((layer) => layer.job(no) ?? []);
+  return jobs.some(({ isNew }) => isNew) && jobs.every(isSure);
+}
+
+function isSure(job: PendingJob): boolean {
+  return !job.isArchived && ![...job.tasks.values()].some(isUnsure);
+}
+
 export function isTaken(layers: Layers, id: JobId): boolean {
   return layers.some((layer) => layer.jobNoOf(id) !== undefined);
 }
@@ -125,8 +136,7 @@ export async function jobView(
   const no = stored?.job.no ?? firstOf(layers, (layer) => layer.jobNoOf(id));
   if (no === undefined) return null;
   const jobs = layers.flatMap((layer) => layer.job(no) ?? []).toReversed();
-  const isSure = jobs.every((job) => !job.isArchived && ![...job.tasks.values()].some(isUnsure));
-  if (!isSure) return AFTER_FOLD;
+  if (!jobs.every(isSure)) return AFTER_FOLD;
   const job = rowOver(stored?.job ?? null, jobs);
   return job === null ? null : viewOver(job, stored, jobs);
 }
