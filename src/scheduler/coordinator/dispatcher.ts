@@ -319,7 +319,8 @@ export class Dispatcher {
     this.#poison = null;
     this.#options.onFault?.(fault);
     this.#open = new CommitBatch();
-    this.#releaseParked(inputs);
+    // Parked polls go with the memory: their callers poll again.
+    this.#replies.refuseAllBut(asksIn([...inputs, ...this.#backlog.all()]), reloading());
     this.#feedOneByOne(inputs).then(
       () => {
         if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
@@ -335,11 +336,6 @@ export class Dispatcher {
         this.#closeDoors(why);
       },
     );
-  }
-
-  /** Parked polls go with the memory: their callers poll again. */
-  #releaseParked(inputs: readonly Input[]): void {
-    this.#replies.refuseAllBut(asksIn([...inputs, ...this.#backlog.all()]), reloading());
   }
 
   async #feedOneByOne(inputs: readonly Input[]): Promise<void> {
@@ -378,13 +374,8 @@ export class Dispatcher {
     return false;
   }
 
-  async #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
-    try {
-      await this.#write(batch);
-      return null;
-    } catch (error) {
-      return asFault(error);
-    }
+  #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
+    return this.#write(batch).then(() => null, asFault);
   }
 
   #end(why: MillraceError): void {

@@ -71,7 +71,7 @@ async function submitPlain(
       const taken = await port.takenIds(ids).catch(() => new Set(ids));
       rest = plain.filter(({ options }) => taken.has(options.jobId));
       const fresh = plain.filter(({ options }) => !taken.has(options.jobId));
-      const made = await port.submitNew(fresh);
+      const made = await port.submitNew(fresh).catch((why) => fresh.map(() => asFault(why)));
       for (const [no, { at }] of fresh.entries()) outcomes[at] = made[no] as Outcome;
     });
   }

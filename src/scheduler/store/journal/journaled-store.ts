@@ -4,7 +4,13 @@
  * else after a fold.
  */
 import { type Clock, withDeadline } from '../../../kit/index.ts';
-import { type Batch, type Instant, isMillraceError, type JobId, type TaskRef } from '../../core/index.ts';
+import {
+  type Batch,
+  type Instant,
+  isMillraceError,
+  type JobId,
+  type TaskRef,
+} from '../../core/index.ts';
 import { checkUnique } from '../batch-checks.ts';
 import { deposed, rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
