@@ -134,9 +134,7 @@ export class Leader implements LeaderServices {
       memory,
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
-        dispatcher.peek((state) =>
-          measures.committed(rows, tookMs, (event) => executorOf(state, event)),
-        );
+        dispatcher.peek((state) => measures.committed(rows, tookMs, executorsIn(state)));
         traceEnds(rows);
         options.onCommitted?.(rows, at);
       },
@@ -270,13 +268,12 @@ function taskLogWriter(
   });
 }
 
-/** Of a task that was just assigned. */
-function executorOf(
-  { jobs, tasks }: SchedulerState,
-  { jobNo, taskNo }: Pick<EventView, 'jobNo' | 'taskNo'>,
-): string | null {
-  const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
-  return slot === null ? null : tasks.requirement(slot).executor;
+/** The executor of a task that was just assigned. */
+function executorsIn({ jobs, tasks }: SchedulerState): (event: EventView) => string | null {
+  return ({ jobNo, taskNo }) => {
+    const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
+    return slot === null ? null : tasks.requirement(slot).executor;
+  };
 }
 
 function flowNodes(dispatcher: Dispatcher): readonly FlowNode[] {

@@ -94,15 +94,15 @@ test('a list that is more than the leader can take is taken as far as it can', a
   led = await lead(memoryStore(clock), clock, { backlogMax: 3 });
   await led.leader.loaded;
   const names = ['a', 'b', 'c', 'd', 'e'];
-  const told = await outcomes(names.map((name) => job(name)));
-  expect(told.slice(0, 3)).toEqual([true, true, true]);
-  expect(told.slice(3)).toEqual(['overloaded', 'overloaded']);
+  const answers = await outcomes(names.map((name) => job(name)));
+  expect(answers.slice(0, 3)).toEqual([true, true, true]);
+  expect(answers.slice(3)).toEqual(['overloaded', 'overloaded']);
 });
 
 test('each job of a list hears that the leader has stepped down', async () => {
   const why = new MillraceError({ code: 'shutting_down', what: 'The leader goes.' });
-  const told = outcomes([job('a'), job('b')]);
+  const answers = outcomes([job('a'), job('b')]);
   await led.leader.end(why);
   expect(await outcomes([job('c'), job('d')])).toHaveLength(2);
-  expect((await told).every((each) => each !== false)).toBe(true);
+  expect((await answers).every((each) => each !== false)).toBe(true);
 });
