@@ -233,8 +233,8 @@ async function submitAll(
     refuse('jobs', `${jobs.length} jobs exceed the limit of a request.`);
   const read = jobs.map(readJob);
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
-  const placed = trace === null ? good : good.map((job) => ({ ...job, trace }));
-  const replies = good.length === 0 ? [] : await service.submitAll(placed);
+  const replies =
+    good.length === 0 ? [] : await service.submitAll(good.map((job) => ({ ...job, trace })));
   let next = 0;
   const merged = read.map((job): JobReply | MillraceError => {
     if (job instanceof MillraceError) return job;
