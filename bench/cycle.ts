@@ -57,7 +57,7 @@ export function nextCycle(counters: Counters, count: number): readonly Batch[] {
     lastSeq: counters.seq,
     nextJobNo,
     jobUpdates: numbers.map((no) => job(no, { state: 'succeeded', startedAt: AT, finishedAt: AT })),
-    taskUpdates: numbers.map((no) => succeeded(no, 0)),
+    taskUpdates: numbers.map((no) => succeeded(no, 0, { finishedAt: AT })),
     results: numbers.map((no) => ({ jobNo: jobNo(no), taskNo: taskNo(0), run: 1, body: RESULT })),
     events: ended,
   });

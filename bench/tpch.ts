@@ -14,6 +14,8 @@ const WORKERS = 2;
 const THREADS = 2;
 const QUICK = process.argv.includes('--quick');
 const SCALE = scaleFrom(process.argv, QUICK);
+/** Two workers on one machine, without --threads. */
+const IS_DEFAULT = process.argv.includes('--default-threads');
 /** Above 1: the fragments do more than DuckDB does for the whole query. */
 const WORK = 'work: processor time of the workers / DuckDB';
 /** Above 1: workers wait, for each other, for the leader or for the client. */
@@ -31,11 +33,11 @@ interface Times {
 
 export const tpch: Benchmark = {
   name: 'tpch',
-  file: SCALE === 1 ? 'tpch' : `tpch-sf${SCALE}`,
-  summary: `TPC-H at scale ${SCALE}, 22 queries: ${WORKERS} workers with one thread each against DuckDB`,
+  file: `tpch${SCALE === 1 ? '' : `-sf${SCALE}`}${IS_DEFAULT ? '-default-threads' : ''}`,
+  summary: `TPC-H at scale ${SCALE}, 22 queries: ${WORKERS} workers with ${IS_DEFAULT ? 'default threads' : 'one thread each'} against DuckDB`,
   settings: {
     data: `Parquet with zstd, row groups of 122,880 rows, scale ${SCALE}, one file per table, rows and texts as the specification says`,
-    cluster: `1 leader on PostgreSQL, ${WORKERS} workers with 1 slot, HTTP from submit to the last row`,
+    cluster: `1 leader on PostgreSQL, ${WORKERS} workers with 1 slot${IS_DEFAULT ? '' : ' and 1 thread'}, HTTP from submit to the last row`,
     duckdb: `in one process with ${THREADS} threads, views over the same files`,
     rounds: 'alternating; the first one warms up, and its answers are compared',
     plans: 'each round has its own text, so that the leader plans it; then the same text again',
@@ -46,7 +48,7 @@ export const tpch: Benchmark = {
     const tables = await benchData(SCALE, say);
     const cluster = await SqlCluster.start({
       ...{ workers: WORKERS, slots: 1, tables },
-      args: ['--threads', '1'],
+      args: IS_DEFAULT ? [] : ['--threads', '1'],
     });
     try {
       await audit(cluster, tables, queries, say);

@@ -65,7 +65,7 @@ async function audit(sql: postgres.Sql, url: string, submitted: number): Promise
   const [jobs] = await sql`
     select count(*) filter (where state = ${SUCCEEDED}) as succeeded, count(*) as jobs
       from millrace.job`;
-  const [results] = await sql`select count(*) as results from millrace.task_result`;
+  const [results] = await sql`select count(*) as results from millrace.any_result`;
   expectCount('jobs are there', jobs?.['jobs'], submitted);
   expectCount('jobs succeeded', jobs?.['succeeded'], submitted);
   expectCount('results', results?.['results'], submitted);

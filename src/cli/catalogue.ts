@@ -34,6 +34,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/start.ts'),
   },
   {
+    name: 'send',
+    summary: 'send an event, which starts every flow that listens to it',
+    load: () => import('./commands/send.ts'),
+  },
+  {
     name: 'flows',
     summary: 'list the flows that can be started by name',
     load: () => import('./commands/flows.ts'),
@@ -52,6 +57,16 @@ export const catalogue: readonly CatalogueEntry[] = [
     name: 'cancel',
     summary: 'cancel a job',
     load: () => import('./commands/cancel.ts'),
+  },
+  {
+    name: 'remove',
+    summary: 'remove a job that has ended, with all that is stored of it',
+    load: () => import('./commands/remove.ts'),
+  },
+  {
+    name: 'priority',
+    summary: 'change the priority of a job that is queued or running',
+    load: () => import('./commands/priority.ts'),
   },
   {
     name: 'signal',

@@ -35,6 +35,7 @@ const UNKNOWN: Readonly<Record<string, readonly string[]>> = {
         'sql',
         'submit',
         'jobs',
+        'send',
         'flows',
         'queues',
         'nodes',

@@ -1,6 +1,6 @@
 /** Flags that say something of a job. */
 import type { Command } from 'commander';
-import { KEEPS, type Labels } from '../scheduler/core/index.ts';
+import { KEEPS, type Labels, WHEN_BUSY } from '../scheduler/core/index.ts';
 import { parseDuration } from '../kit/index.ts';
 import { wrongUse } from './server-call.ts';
 import { withWords } from './settings.ts';
@@ -13,6 +13,8 @@ export interface JobFlags {
   readonly label?: readonly string[];
   readonly runAt?: string;
   readonly debounce?: string;
+  readonly singleton?: string;
+  readonly whenBusy?: string;
   readonly batch?: string;
   readonly fairnessKey?: string;
   readonly keep?: string;
@@ -30,6 +32,17 @@ export function declareJobFlags(command: Command): void {
     .option(
       '--debounce <key=time[,longest]>',
       'start when no other job with this key has come for that time (docs=30s), at the latest after the longest (docs=30s,5m)',
+    )
+    .option(
+      '--singleton <key>',
+      'while a job with this key is live nothing is submitted, and the answer is that job',
+    )
+    .addOption(
+      withWords(
+        '--when-busy <what>',
+        'what a singleton does then: answer the live job (skip), or cancel it and take its place (replace)',
+        WHEN_BUSY,
+      ),
     )
     .option(
       '--batch <key=count,time>',
@@ -56,11 +69,21 @@ export function jobFields(flags: JobFlags): Record<string, unknown> {
     ...(label === undefined ? {} : { labels: labelOption(label) }),
     ...(runAt === undefined ? {} : { runAt: momentOption(runAt) }),
     ...(debounce === undefined ? {} : { debounce: debounceOption(debounce) }),
+    ...singletonField(flags),
     ...(batch === undefined ? {} : { batch: batchOption(batch) }),
     ...(flags.fairnessKey === undefined ? {} : { fairnessKey: flags.fairnessKey }),
     ...(keep === undefined ? {} : { keep }),
     ...(webhook === undefined ? {} : { webhooks: webhook.map((url) => ({ url })) }),
   };
+}
+
+function singletonField({ singleton: key, whenBusy }: JobFlags): Record<string, unknown> {
+  if (key === undefined && whenBusy !== undefined) {
+    throw wrongUse('--when-busy is for singletons.', 'Write --singleton KEY --when-busy replace.');
+  }
+  return key === undefined
+    ? {}
+    : { singleton: { key, ...(whenBusy === undefined ? {} : { whenBusy }) } };
 }
 
 /** The id that was chosen for the job, if one was. */

@@ -10,8 +10,9 @@ const RESULT_WIDTH = 400;
 const FAILURES_SHOWN = 10;
 
 export function jobTable(jobs: readonly JobSummary[], asOf: string): string[] {
+  const isWaiting = jobs.some(({ waitsFor }) => waitsFor !== undefined);
   return table(
-    ['ID', 'NAME', 'STATE', 'TASKS', 'CREATED', 'TOOK'],
+    ['ID', 'NAME', 'STATE', 'TASKS', 'CREATED', 'TOOK', ...(isWaiting ? ['WAITS FOR'] : [])],
     jobs.map((job) => [
       job.id,
       shortened(job.name, 40),
@@ -19,6 +20,7 @@ export function jobTable(jobs: readonly JobSummary[], asOf: string): string[] {
       job.taskCount,
       when(job.createdAt, asOf),
       took(job.startedAt, job.finishedAt, asOf),
+      ...(isWaiting ? [shortened((job.waitsFor ?? []).join(', '), 60)] : []),
     ]),
   );
 }
@@ -35,6 +37,7 @@ export function jobLines(job: DatedJob): string[] {
     ['took', took(job.startedAt, job.finishedAt, at)],
     ['key', job.idempotencyKey],
     ['schedule', job.scheduleId],
+    ['started by', startWords(job)],
     ['labels', labelWords(job)],
     ['kept', keepWords(job)],
     ['error', errorWords(job.error)],
@@ -52,6 +55,13 @@ function keepWords({ keep }: DatedJob): string | null {
     case 'none':
       return 'no';
   }
+}
+
+/** A server of an earlier version does not say it. */
+function startWords({ startedBy }: Partial<Pick<DatedJob, 'startedBy'>>): string | null {
+  if (startedBy === undefined || startedBy === null) return null;
+  if ('event' in startedBy) return `event ${startedBy.event} (${startedBy.id})`;
+  return `task ${startedBy.job}/${startedBy.task}`;
 }
 
 function labelWords({ labels }: DatedJob): string | null {

@@ -17,7 +17,7 @@ export function scheduleLines(schedules: readonly ScheduleShape[]): string[] {
     (schedules as readonly Shown[]).flatMap((schedule) => {
       const { id, paused, nextAt, lastAt, lastJob } = schedule;
       const { timing, zone, misfire, overlap } = wordsOf(schedule);
-      const state = paused ? 'paused' : nextAt === null ? 'over' : 'active';
+      const state = nextAt === null ? 'ended' : paused ? 'paused' : 'active';
       const [first = null, ...later] = paused ? [] : runsOf(schedule);
       const row = [id, timing, zone, misfire, overlap, state, first, lastAt, lastJob];
       return [row, ...later.map((at) => ['', '', '', '', '', '', at, '', ''])];

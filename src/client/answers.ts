@@ -32,6 +32,11 @@ export interface DatedJob extends JobShape {
   readonly signal?: SignalFate;
 }
 
+export interface ChangedJob extends DatedJob {
+  /** False if it was that way already, or has ended. */
+  readonly changed: boolean;
+}
+
 export interface DatedTask extends TaskDetail {
   readonly asOf: AsOf;
 }

@@ -1,5 +1,5 @@
 /** What a program can ask of a runtime, wherever that runs: the types of the client. */
-import type { Explanation, Json } from '../scheduler/core/index.ts';
+import type { Explanation, Json, Priority } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
 import type {
   BulkAction,
@@ -28,6 +28,7 @@ import type {
 } from './options.ts';
 import type { Queues } from './queues.ts';
 import type { Schedules } from './schedules.ts';
+import type { SendOptions, SentJob } from './send-event.ts';
 import type { Sql } from './sql/sql.ts';
 
 /** Returned by `createRuntime()` and `connect(url)`. */
@@ -42,6 +43,11 @@ export interface Client extends AsyncDisposable {
    * that do not have the flow's code; `externalFlow` gives such a flow its types.
    */
   start(flow: string, input?: unknown, options?: SubmitOptions): Promise<JobHandle<Json>>;
+  /**
+   * Sends an event: every flow that names it (`on`) gets a job with the data as its input. Resolves when all of them are
+   * durable. A flow that does not accept the data has an error in its place; without any flow the list is empty.
+   */
+  send(event: string, data?: unknown, options?: SendOptions): Promise<readonly SentJob[]>;
   /** The flows that can be started by name, with the JSON Schemas of their inputs. */
   flows(options?: CallOptions): Promise<readonly FlowShape[]>;
   /** Submits many jobs at once. A refused one does not affect the others: its answer is an error. */
@@ -66,6 +72,17 @@ export interface Client extends AsyncDisposable {
   watch(job: JobRef, options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   /** A finished job is not changed. */
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<JobShape>;
+  /** Removes an ended job with its tasks, results and log lines. One that has not ended is refused: cancel it first. */
+  remove(job: JobRef, options?: CallOptions): Promise<void>;
+  /**
+   * How urgent the job is: 0 urgent to 3 low, for all its tasks that have not ended. What runs goes on. A finished job
+   * is not changed, and `changed` says so.
+   */
+  setPriority(
+    job: JobRef,
+    priority: Priority,
+    options?: CallOptions,
+  ): Promise<JobShape & { readonly changed: boolean }>;
   /** Runs again what did not succeed, and keeps what did. */
   rerun(job: JobRef, options?: RerunOptions): Promise<JobShape>;
   /** A new job from the same document: what lies at or below the task runs again, the rest is taken over. */
@@ -154,7 +171,7 @@ export interface Submission {
 /** One job, and what can be done with it. */
 export interface JobHandle<O> {
   readonly id: string;
-  /** False when an earlier submission had the same idempotency key or job id. */
+  /** False when an earlier submission had the same idempotency key or job id, or a job with its singleton key is live. */
   readonly isNew: boolean;
   /** Waits for the end of the job. Throws a `JobError` when it did not succeed. */
   result(options?: CallOptions): Promise<O>;
@@ -163,5 +180,7 @@ export interface JobHandle<O> {
   watch(options?: WatchOptions): AsyncGenerator<EventShape, JobShape>;
   cancel(reason?: string): Promise<JobShape>;
   signal(name: string, value?: unknown): Promise<JobShape>;
+  /** 0 is urgent, 3 is low. */
+  setPriority(priority: Priority): Promise<JobShape & { readonly changed: boolean }>;
   job(): Promise<JobShape>;
 }

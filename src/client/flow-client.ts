@@ -3,7 +3,7 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError, isMillraceError } from '../scheduler/core/index.ts';
 import type { Json } from '../scheduler/core/index.ts';
 import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
-import { definitionsOf } from '../tasks/executors/index.ts';
+import { definitionsOf, withSubmitOptions } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import type {
   BulkAction,
@@ -20,7 +20,6 @@ import type {
   SubmitArguments,
   Submittable,
 } from './client.ts';
-import { withSubmitOptions } from './submit-options.ts';
 import type { DatedJob } from './answers.ts';
 import { HttpClient } from './http-client.ts';
 import { JobError } from './job-error.ts';
@@ -34,6 +33,7 @@ import type {
   NodesOptions,
   SubmitOptions,
 } from './options.ts';
+import type { SendOptions, SentJob } from './send-event.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { sqlOver } from './sql/sql-query.ts';
@@ -71,7 +71,10 @@ export class FlowClient extends HttpClient implements Client {
   ): Promise<JobHandle<ResultOfJob<What>>> {
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#offer(tasks);
-    const { id, isNew } = await this.submitDocument(withSubmitOptions(document, options), options);
+    const { id, isNew } = await this.submitDocument(
+      withSubmitOptions(document, options, Date.now()),
+      options,
+    );
     return this.#handle(id, isNew, readResult as Read<ResultOfJob<What>>);
   }
 
@@ -80,9 +83,13 @@ export class FlowClient extends HttpClient implements Client {
     input?: unknown,
     options: SubmitOptions = {},
   ): Promise<JobHandle<Json>> {
-    const body = withSubmitOptions(input === undefined ? {} : { input }, options);
+    const body = withSubmitOptions(input === undefined ? {} : { input }, options, Date.now());
     const { id, isNew } = await this.startFlow(flow, body, options);
     return this.#handle(id, isNew, (result) => result);
+  }
+
+  async send(event: string, data?: unknown, options?: SendOptions): Promise<readonly SentJob[]> {
+    return (await this.sendEvent(event, data, options)).jobs;
   }
 
   flows(options?: CallOptions): Promise<readonly FlowShape[]> {
@@ -185,6 +192,7 @@ export class FlowClient extends HttpClient implements Client {
       watch: (options) => this.watch(id, options),
       cancel: (reason) => this.cancel(id, reason),
       signal: (name, value) => this.signal(id, name, value),
+      setPriority: (priority) => this.setPriority(id, priority),
       job: () => this.job(id),
     };
     this.#readers.set(handle, read);
@@ -197,7 +205,7 @@ type ReadJob = Awaited<ReturnType<typeof submissionOf>>;
 async function readSubmission({ what, input, options = {} }: Submission): Promise<ReadJob | Error> {
   try {
     const { document, ...rest } = await submissionOf(what, input);
-    return { document: withSubmitOptions(document, options), ...rest };
+    return { document: withSubmitOptions(document, options, Date.now()), ...rest };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -4,9 +4,9 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../scheduler/core/index.ts';
 import type {
   Explanation,
-  Json,
   LeaderAddress,
   NodeId,
+  Priority,
   ScheduleId,
 } from '../scheduler/core/index.ts';
 import type {
@@ -20,6 +20,7 @@ import type {
 } from '../scheduler/contract/index.ts';
 import { checkTokenPath } from '../edge/security/index.ts';
 import type {
+  ChangedJob,
   DatedJob,
   DatedNodes,
   DatedSchedules,
@@ -31,6 +32,7 @@ import { type Call, Caller } from './calls/caller.ts';
 import { jobIdOf, jobPath, nodePath, schedulePath, taskPath } from './calls/paths.ts';
 import { objectIn } from './calls/reading.ts';
 import { type Query, Servers } from './calls/servers.ts';
+import { signalValue } from './calls/signal-value.ts';
 import { Transport } from './calls/transport.ts';
 import type { EventSubscription } from './client.ts';
 import { followEvents, subscribe } from './events.ts';
@@ -55,6 +57,7 @@ import type {
 } from './options.ts';
 import { queuesOver } from './queues.ts';
 import type { Queues } from './queues.ts';
+import { type SendOptions, type SentEvent, sendEvent } from './send-event.ts';
 import { QueryCalls } from './sql/query-calls.ts';
 import { sendPortion, submitPortions } from './submit-many.ts';
 import type { SendPortion } from './submit-many.ts';
@@ -147,6 +150,11 @@ export class HttpClient {
     return this.#submit(flow, path, body, options);
   }
 
+  /** Starts every flow that listens to the event; however often the call has to be repeated, each one once. */
+  sendEvent(event: string, data: unknown, options?: SendOptions): Promise<SentEvent> {
+    return sendEvent(this.#caller, this.#pace, event, data, this.limited(options));
+  }
+
   /** One action on all jobs that fit, as a job of its own. */
   submitBulk(action: BulkAction, match: JobsMatch, options?: SubmitCall): Promise<Submitted> {
     const { labels, ...filter } = match;
@@ -179,9 +187,9 @@ export class HttpClient {
 
   /** Page after page, newest job first. */
   async *jobPages(filter: JobsFilter = {}): AsyncGenerator<JobsPage, void> {
-    const { state, name, labels = {}, limit } = filter;
+    const { state, name, labels = {}, waitingFor, limit } = filter;
     const query = {
-      ...defined({ state, name, limit: limit?.toString() }),
+      ...defined({ state, name, waitingFor, limit: limit?.toString() }),
       label: labelTerms(labels),
     };
     for (let cursor: string | null | undefined = filter.cursor; cursor !== null;) {
@@ -195,6 +203,15 @@ export class HttpClient {
   cancel(job: JobRef, reason?: string, options?: CallOptions): Promise<DatedJob> {
     const body = reason === undefined ? {} : { reason };
     return this.#post('id', `${jobPath(job)}/cancel`, body, 'the cancellation', options);
+  }
+
+  async remove(job: JobRef, options?: CallOptions): Promise<void> {
+    await this.#delete(jobPath(job), 'the removal', options);
+  }
+
+  setPriority(job: JobRef, priority: Priority, options?: CallOptions): Promise<ChangedJob> {
+    const path = `${jobPath(job)}/priority`;
+    return this.#post('changed', path, { priority }, 'the priority', options);
   }
 
   /** From the tasks that did not succeed. It happens once, however often the call is repeated. */
@@ -232,7 +249,7 @@ export class HttpClient {
       method: 'POST',
       path: `${jobPath(job)}/signals/${encodeURIComponent(name)}`,
       headers: { 'idempotency-key': options.signalId ?? uuidv7() },
-      body: JSON.stringify(asJson(name, value)),
+      body: JSON.stringify(signalValue(name, value)),
       isRepeatable: true,
       what: 'the signal',
       ...this.limited(options),
@@ -324,13 +341,7 @@ export class HttpClient {
   }
 
   async deleteSchedule(id: ScheduleId, options?: CallOptions): Promise<void> {
-    await this.#caller.call({
-      method: 'DELETE',
-      path: schedulePath(id),
-      isRepeatable: true,
-      what: 'the deletion',
-      ...this.limited(options),
-    });
+    await this.#delete(schedulePath(id), 'the deletion', options);
   }
 
   changeSchedule(
@@ -353,6 +364,11 @@ export class HttpClient {
     return this.#ask<T>(key, { method: 'GET', path, query, ...about });
   }
 
+  async #delete(path: string, what: string, options: CallOptions | undefined): Promise<void> {
+    const about = { isRepeatable: true, what, ...this.limited(options) };
+    await this.#caller.call({ method: 'DELETE', path, ...about });
+  }
+
   #post<T>(
     key: string,
     path: string,
@@ -371,16 +387,6 @@ export class HttpClient {
   async #ask<T>(key: string, call: Call): Promise<T> {
     return objectIn(await this.#caller.call(call), key) as T;
   }
-}
-
-/** Undefined becomes null. */
-function asJson(name: string, value: unknown): Json {
-  if (value === undefined) return null;
-  if (JSON.stringify(value) !== undefined) return value as Json;
-  throw new MillraceError({
-    code: 'bad_input',
-    what: `The value of signal ${name} is not valid JSON: it is a ${typeof value}.`,
-  });
 }
 
 function closed(): MillraceError {

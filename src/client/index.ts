@@ -20,7 +20,7 @@ export type {
 } from './answers.ts';
 export type { Document, ResultOfJob, SubmitArguments, Submittable } from './client.ts';
 export type { JobRef, JobsFilter, JobsMatch, SubmitOptions } from './options.ts';
-export { withSubmitOptions } from './submit-options.ts';
 export type { QueueName, Queues } from './queues.ts';
+export type { SendOptions, SentJob } from './send-event.ts';
 export { schedulesOver } from './schedules.ts';
 export type { Schedules } from './schedules.ts';

@@ -34,6 +34,7 @@ export type {
   FunctionDefinition,
   MapOptions,
   Mappable,
+  NewJobOptions,
   OperatorBatch,
   OperatorContext,
   OperatorDefinition,
@@ -46,6 +47,7 @@ export type {
   TaskLog,
   Transaction,
   WaitOptions,
+  WebhookSpec,
 } from '../tasks/executors/index.ts';
 export {
   BadResultError,
@@ -151,7 +153,6 @@ export type {
   SubmitOptions,
   TlsFileNames,
   WatchOptions,
-  WebhookSpec,
 } from './options.ts';
 export { connect } from './connect.ts';
 export { JobError } from './job-error.ts';
@@ -167,6 +168,7 @@ export { nearest, type SearchOptions } from './vectors/nearest.ts';
 export type { Metric, NearestOptions, Vector } from './vectors/nearest-sql.ts';
 export type { Runtime, RuntimeOptions, RuntimeSettings } from './runtime/runtime.ts';
 export type { QueueName, Queues } from './queues.ts';
+export type { SendOptions, SentJob } from './send-event.ts';
 export type {
   Schedule,
   ScheduledWork,

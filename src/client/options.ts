@@ -1,15 +1,9 @@
 /** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
-import type {
-  JobOutcome,
-  JobState,
-  Keep,
-  Labels,
-  MillraceError,
-  Priority,
-} from '../scheduler/core/index.ts';
+import type { JobState, Labels, MillraceError } from '../scheduler/core/index.ts';
 import type { NodeFilter } from '../scheduler/contract/index.ts';
+import type { KeyOptions, NewJobOptions } from '../tasks/executors/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
-import { type BackoffRange, type Clock, type Duration, systemClock } from '../kit/index.ts';
+import { type BackoffRange, type Clock, systemClock } from '../kit/index.ts';
 
 export interface ConnectOptions {
   /** What the server's token file lists; not needed for a server of the same user on this machine. */
@@ -89,41 +83,10 @@ export interface CallOptions {
   readonly retriesForever?: boolean | undefined;
 }
 
-export interface SubmitOptions extends CallOptions {
-  /** A second submission with the same key answers the first job; its handle says `isNew: false`. */
-  readonly idempotencyKey?: string;
-  readonly priority?: Priority;
-  /** Instead of the flow's own. */
-  readonly name?: string;
-  /** Short texts by key, to find the job by. They are added to those of the flow and replace equal keys. */
-  readonly labels?: Labels;
-  /** Jobs with the same key, for example of one tenant, share resources with others as if they were one job. */
-  readonly fairnessKey?: string;
-  /** It starts when no other job with its key has come for `ms`; one that comes meanwhile replaces it, but the first of
-   * them waits no longer than `maxMs`. */
-  readonly debounce?: { readonly key: string; readonly ms: number; readonly maxMs?: number };
-  /** What remains of the job once it has ended: `all` for as long as the settings say (usual), `failed` nothing if it
-   * succeeded, `none` nothing at all. Its end and result can be read for a minute in any case. */
-  readonly keep?: Keep;
-  /** Servers that are notified of the end of the job, instead of those of the flow. */
-  readonly webhooks?: readonly WebhookSpec[];
-  /** Jobs with the same key are executed together: the task runs once with the items of all of them, when there are
-   * `max` jobs or the first has waited for `ms`. The input is a list, and the result is that of the batch. */
-  readonly batch?: { readonly key: string; readonly max: number; readonly ms: number };
-  /** No task starts before this time: a date, or ISO 8601 text with an offset. One that has passed means at once. */
-  readonly runAt?: Date | string;
-  /** The same as a duration from now by this program's clock: milliseconds, or text such as '2h'. */
-  readonly delay?: Duration;
+export interface SubmitOptions extends CallOptions, NewJobOptions, KeyOptions {
   /** Generated if not given. With it the whole call can be repeated later, by another process too: a job of
    * this id that is there already is answered as it is. */
   readonly jobId?: string;
-}
-
-export interface WebhookSpec {
-  /** Where the signed event is sent: see `verifyWebhook`. */
-  readonly url: string;
-  /** For which ends; all of them without it. */
-  readonly on?: readonly JobOutcome[];
 }
 
 export interface RerunOptions extends CallOptions {
@@ -181,6 +144,8 @@ export function labelTerms(labels: Labels): string[] {
 }
 
 export interface JobsFilter extends JobsMatch, CallOptions {
+  /** Only jobs with a task that waits for a signal of this name, or for any: `*`. Their `waitsFor` says which. */
+  readonly waitingFor?: string;
   /** How many on a page. */
   readonly limit?: number;
   /** The cursor of an earlier page. */

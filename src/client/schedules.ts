@@ -22,6 +22,8 @@ export interface Schedules {
 }
 
 export interface ScheduleInfo extends ScheduleShape {
+  /** Ended: there is no further occurrence. */
+  readonly state: 'active' | 'paused' | 'ended';
   /** The next times, as ISO 8601 text; none while it is paused. */
   readonly upcoming: readonly string[];
 }
@@ -33,6 +35,10 @@ export type Schedule<I> = ScheduleTiming &
     readonly misfire?: ScheduleSpec['misfire'];
     /** The last job still runs: leave this time out (the default), start after it, or cancel it. */
     readonly overlap?: ScheduleSpec['overlap'];
+    /** No occurrence after this time is started; without it there is no such time. */
+    readonly endAt?: Date | string;
+    /** So many occurrences are started, not counting those by hand; without it there is no such limit. */
+    readonly maxRuns?: number;
   };
 
 export type ScheduleTiming =
@@ -75,11 +81,12 @@ export function schedulesOver(
       asInfo(await http.changeSchedule(id as ScheduleId, kind, options));
   return {
     async put(id, schedule, options) {
-      const { misfire, overlap } = schedule;
+      const { misfire, overlap, endAt, maxRuns } = schedule;
       const work = await workOf(schedule, offer);
       const spec = {
         timing: timingOf(schedule),
-        ...defined({ misfire, overlap }),
+        ...defined({ misfire, overlap, maxRuns }),
+        ...defined({ endAt: endAt instanceof Date ? endAt.toISOString() : endAt }),
         ...work,
       };
       return asInfo(await http.putSchedule(id as ScheduleId, spec, options));
@@ -125,6 +132,9 @@ function timingOf(schedule: ScheduleTiming): Readonly<Record<string, unknown>> {
   return timing;
 }
 
-function asInfo(schedule: ScheduleShape & { readonly upcoming?: readonly string[] }): ScheduleInfo {
-  return { ...schedule, upcoming: schedule.upcoming ?? [] };
+/** A server of an earlier version does not say in which state it is. */
+function asInfo(schedule: ScheduleShape & Partial<ScheduleInfo>): ScheduleInfo {
+  const rest = schedule.paused ? 'paused' : 'active';
+  const state = schedule.state ?? (schedule.nextAt === null ? 'ended' : rest);
+  return { ...schedule, state, upcoming: schedule.upcoming ?? [] };
 }

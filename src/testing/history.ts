@@ -71,6 +71,7 @@ export class History {
       case 'started':
       case 'progress':
       case 'step':
+      case 'submitted':
         return;
     }
   }

@@ -108,3 +108,19 @@ test('reruns what failed, redrives one task and forks a job', async () => {
   expect(runtime.ran('first')).toHaveLength(1);
   expect(runtime.ran('second', job)).toHaveLength(3);
 });
+
+test('a schedule with an end can be waited for', async () => {
+  const tick = defineTask({ name: 'tick', input: z.null(), run: () => null });
+  const runtime = await createTestRuntime({ tasks: [tick] });
+  const made = await runtime.schedules.put('trial', {
+    flow: tick,
+    input: null,
+    everyMs: 86_400_000,
+    maxRuns: 3,
+  });
+  expect(made.state).toBe('active');
+  await runtime.settle();
+  expect(runtime.ran('tick')).toHaveLength(3);
+  const [ended] = await runtime.schedules.list();
+  expect(ended).toMatchObject({ state: 'ended', nextAt: null, upcoming: [], spec: { runs: 3 } });
+});

@@ -1,25 +1,27 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
-import { MillraceError, isFinished } from '../scheduler/core/index.ts';
-import type { Explanation, JobId, Json, Settings, TaskId } from '../scheduler/core/index.ts';
-import { ExecutorRegistry, FatalError, builtIns } from '../tasks/executors/index.ts';
-import type {
-  Executor,
-  FlowDefinition,
-  TaskDefinition,
-  TaskLog,
+import { MillraceError, isFinished, isObject } from '../scheduler/core/index.ts';
+import type { Explanation, JobId, Json, Priority, TaskId } from '../scheduler/core/index.ts';
+import {
+  ExecutorRegistry,
+  FatalError,
+  builtIns,
+  definitionsOf,
+  withSubmitOptions,
 } from '../tasks/executors/index.ts';
-import { definitionsOf } from '../tasks/executors/index.ts';
+import type { Executor, TaskDefinition, TaskLog } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
-import { JobError, withSubmitOptions } from '../client/index.ts';
+import { JobError } from '../client/index.ts';
 import type {
   Document,
   JobRef,
   Queues,
   ResultOfJob,
   Schedules,
+  SendOptions,
+  SentJob,
   SubmitArguments,
   SubmitOptions,
   Submittable,
@@ -28,52 +30,19 @@ import { unhurried } from './ages.ts';
 import { CrashPlan } from './crashes.ts';
 import type { CrashPoint } from './crashes.ts';
 import { fakesIn } from './fakes.ts';
-import type { Fakes } from './fakes.ts';
 import { Fleet } from './fleet.ts';
 import { History } from './history.ts';
 import type { Execution } from './history.ts';
 import { standstillOf } from './standstill.ts';
+import { sendInMemory } from './test-events.ts';
+import type { TestJob, TestJobsMatch, TestRuntimeOptions, TestSubmit } from './test-job.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
 import { testQueues } from './test-queues.ts';
 import { testSchedules } from './test-schedules.ts';
 import { VirtualTime } from './time.ts';
 
-export interface TestRuntimeOptions {
-  readonly flows?: readonly FlowDefinition[];
-  readonly tasks?: readonly TaskDefinition[];
-  /** Tasks that run at the same time; 8 if not given. */
-  readonly slots?: number;
-  /** When virtual time begins; 2030-01-01T00:00:00Z if not given. */
-  readonly startAt?: Date | string | number;
-  /** How long, in real time, a handler that does real work is waited for before time passes under it. */
-  readonly realTimeoutMs?: number;
-  /** Functions that run instead of tasks: `[fake(charge, () => ({ receipt: 'r-1' }))]`, or by the names of tasks and
-   * executors, `{ http: () => ({ ... }) }`. */
-  readonly fakes?: Fakes;
-  /** Settings of the scheduler, such as `maxAttempts`. */
-  readonly settings?: Partial<Settings>;
-  /** Where `ctx.log` goes; nowhere if not given. */
-  readonly log?: TaskLog;
-}
-
-/** One job under test. */
-export interface TestJob<O> {
-  readonly id: string;
-  readonly isNew: boolean;
-  /** As `runtime.result(job)`. */
-  result(): Promise<O>;
-  job(): Promise<JobShape>;
-  signal(name: string, value?: unknown): Promise<void>;
-  cancel(reason?: string): Promise<void>;
-}
-
 type Read<O> = (result: Json) => O | Promise<O>;
-
-export type TestSubmit = <What extends Submittable>(
-  what: What,
-  ...rest: SubmitArguments<What>
-) => Promise<TestJob<ResultOfJob<What>>>;
 
 const START_AT = '2030-01-01T00:00:00Z';
 const REAL_TIMEOUT_MS = 500;
@@ -182,12 +151,21 @@ export class TestRuntime {
     return this.#submit(document, options, (result) => result);
   }
 
+  /** Sends an event to the runtime's `flows`, as `client.send` does. Nothing has run when it answers. */
+  send(event: string, data?: unknown, options: SendOptions = {}): Promise<readonly SentJob[]> {
+    const newId = (): JobId => this.#nextJobId();
+    return sendInMemory(this.#led.leader.jobs, newId, event, data, options);
+  }
+
   async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {
     const { jobId = this.#nextJobId() } = options;
-    const reply = await this.#led.leader.jobs.submit(withSubmitOptions(document, options), {
-      jobId: jobId as JobId,
-      isFresh: options.jobId === undefined,
-    });
+    const reply = await this.#led.leader.jobs.submit(
+      withSubmitOptions(document, options, this.#led.now()),
+      {
+        jobId: jobId as JobId,
+        isFresh: options.jobId === undefined,
+      },
+    );
     return this.#testJob(reply, read);
   }
 
@@ -256,6 +234,16 @@ export class TestRuntime {
     await this.#led.leader.jobs.cancel(idOf(job), reason);
   }
 
+  /** An ended job, with all that is stored of it. */
+  async remove(job: JobRef): Promise<void> {
+    await this.#led.leader.jobs.remove(idOf(job));
+  }
+
+  /** 0 is urgent, 3 is low. False if nothing has changed: it has ended, or has that priority. */
+  async setPriority(job: JobRef, priority: Priority): Promise<boolean> {
+    return (await this.#led.leader.jobs.setPriority(idOf(job), priority)).changed;
+  }
+
   /** Runs again what did not succeed, and keeps what did. */
   async rerun(job: JobRef): Promise<void> {
     await this.#led.leader.jobs.rerun(idOf(job));
@@ -276,12 +264,10 @@ export class TestRuntime {
     return this.#testJob(reply, read ?? ((result) => result));
   }
 
-  /** Ids of jobs, the newest first: those of a name, or all. */
-  async jobs(name?: string): Promise<readonly string[]> {
-    const rows = await this.#led.store.jobs(0, {
-      limit: JOBS_MAX,
-      ...(name === undefined ? {} : { name }),
-    });
+  /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), or all. */
+  async jobs(match: string | TestJobsMatch = {}): Promise<readonly string[]> {
+    const filter = typeof match === 'string' ? { name: match } : match;
+    const rows = await this.#led.store.jobs(0, { limit: JOBS_MAX, ...filter });
     return rows.map(({ id }) => id);
   }
 
@@ -298,7 +284,7 @@ export class TestRuntime {
   /** Lets time pass until it can bring nothing further: all jobs have ended, or wait for signals. */
   async settle(): Promise<void> {
     const active = (await this.#led.schedules()).find(
-      (each) => !each.paused && each.nextAt !== null,
+      (each) => !each.paused && each.nextAt !== null && !hasEnd(each.spec),
     );
     if (active !== undefined)
       throw bad(`The schedule ${active.id} fires for ever: use advance, or pause it`);
@@ -370,6 +356,8 @@ export class TestRuntime {
 export function createTestRuntime(options: TestRuntimeOptions = {}): Promise<TestRuntime> {
   return TestRuntime.start(options);
 }
+
+const hasEnd = (spec: Json): boolean => isObject(spec) && ('endAt' in spec || 'maxRuns' in spec);
 
 function idOf(job: JobRef): JobId {
   return (typeof job === 'string' ? job : job.id) as JobId;

@@ -33,6 +33,7 @@ export function testContext(parts: Partial<TaskContext> = {}): TestContext {
     sleep: unexpected,
     waitFor: unexpected,
     call: unexpected,
+    submit: unexpected,
     map: unexpected,
     completeWith: unexpected,
     log: {

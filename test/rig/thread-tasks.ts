@@ -100,6 +100,10 @@ export const contexts: readonly TaskDefinition[] = [
     const mapped = await map('m', other, [1, 2], { concurrency: 2 });
     return { isLate: signalled === undefined, called, mapped };
   }),
+  task('submits', async (_, { submit }) => {
+    const options = { runAt: new Date('2030-01-01T00:00:00Z'), labels: { of: 'thread' } };
+    return submit('m', other, { id: 'x' }, options);
+  }),
   task('fitting', (_, { waitFor }) =>
     waitFor('go', { schema: z.object({ n: z.number() }), timeout: '1h' }),
   ),

@@ -44,6 +44,13 @@ export interface ClientOptions {
 
 /** Answers that are no failure: the call came too late, too early or for nothing. */
 const FAIR = ['conflict', 'not_found', 'bad_query'] as const;
+function singletonOf(random: Random): Readonly<Record<string, string>> {
+  return {
+    key: `one${random.whole(1, 2)}`,
+    whenBusy: random.chance(0.5) ? 'skip' : 'replace',
+  };
+}
+
 const QUEUES: readonly Readonly<Record<string, string>>[] = [
   { executor: 'echo' },
   { executor: 'sum' },
@@ -129,10 +136,15 @@ export class Client {
           }
         : {}),
     };
+    const singleton = draft['debounce'] === undefined && this.#pauseDice.chance(0.1);
     const jobId = this.#random.id('j') as JobId;
     const isKeyed = this.#random.chance(0.2);
     const key = isKeyed ? `once${this.#random.whole(1, 6)}` : null;
-    const document = key === null ? draft : { ...draft, idempotencyKey: key };
+    const document = {
+      ...draft,
+      ...(key === null ? {} : { idempotencyKey: key }),
+      ...(singleton ? { singleton: singletonOf(this.#pauseDice) } : {}),
+    };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
     const reply = await this.#insist('submit', (leader) => {
       return leader.jobs.submit(document, { jobId });
@@ -286,6 +298,14 @@ export class Client {
   }
 
   async #operateQueue(): Promise<void> {
+    if (this.#pauseDice.chance(0.3)) {
+      const jobs = [...this.#options.witness.jobs.keys()];
+      if (jobs.length === 0) return;
+      const job = this.#pauseDice.pick(jobs) as JobId;
+      const priority = this.#pauseDice.whole(0, 3);
+      await this.#insist('priority', (leader) => leader.jobs.setPriority(job, priority));
+      return;
+    }
     const queue = this.#pauseDice.pick(QUEUES);
     if (this.#pauseDice.chance(0.5))
       await this.#retried('pause', (leader) => leader.queues.pause(queue));

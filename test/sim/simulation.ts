@@ -129,7 +129,8 @@ export class Simulation {
 
   #journaled(tables: MemoryStore, clock: Clock): Store {
     const foldAfterMs = this.#foldAfterMs;
-    return foldAfterMs === null ? tables : journaled(tables, { clock, foldAfterMs });
+    if (foldAfterMs === null) return tables;
+    return journaled(tables, { clock, foldAfterMs, foldWhenQuietMs: foldAfterMs / 10 });
   }
 
   start(): void {

@@ -1,5 +1,5 @@
 /**
- * What a simulated handler waits for: times, signals, jobs that it calls. It asks its context for them as any
+ * What a simulated handler waits for: times, signals, jobs that it calls; and what it submits meanwhile. It asks its context for them as any
  * handler does; what it has waited for already is answered from the steps of earlier attempts.
  */
 import type { Json } from '../../src/scheduler/core/index.ts';
@@ -26,6 +26,8 @@ interface Round {
   readonly things: readonly Thing[];
   /** It goes on with the first of them; otherwise it waits for all. */
   readonly isRace: boolean;
+  /** Jobs that it submits before it waits. */
+  readonly submits: readonly string[];
 }
 
 /** Round after round; the things of one round are waited for together. */
@@ -41,10 +43,16 @@ export function drawPlan(
   const depth = jobId.split('.').length;
   return Array.from({ length: dice.whole(1, 3) }, (_, round) => ({
     isRace: dice.chance(0.3),
+    submits: drawSubmissions(dice.fork(`submits in round ${round}`), round),
     things: Array.from({ length: dice.chance(0.6) ? 1 : dice.whole(2, 3) }, (_each, at) =>
       drawThing(dice, `${round}.${at}`, depth, queryRate),
     ),
   }));
+}
+
+function drawSubmissions(dice: Random, round: number): readonly string[] {
+  const count = dice.chance(0.3) ? dice.whole(1, 3) : 0;
+  return Array.from({ length: count }, (_, at) => `${round}.${at}`);
 }
 
 function drawThing(dice: Random, name: string, depth: number, queryRate: number): Thing {
@@ -71,7 +79,12 @@ function drawThing(dice: Random, name: string, depth: number, queryRate: number)
  * is wrong when a later attempt sees another one win.
  */
 export async function goThrough(plan: Plan, context: TaskContext): Promise<string | null> {
-  for (const [no, { things, isRace }] of plan.entries()) {
+  for (const [no, { things, isRace, submits }] of plan.entries()) {
+    const ids = await Promise.all(
+      submits.map((name) => context.submit(name, callable(SUBMITTED), null)),
+    );
+    const known = await context.step(`submitted ${no}`, () => ids);
+    if (known.join(' ') !== ids.join(' ')) return `round ${no} has submitted ${known.join(' ')}`;
     const all = things.map((thing) => waitFor(thing, context));
     if (!isRace) {
       await Promise.all(all);
@@ -83,6 +96,8 @@ export async function goThrough(plan: Plan, context: TaskContext): Promise<strin
   }
   return null;
 }
+
+const SUBMITTED = { name: 'submitted', tasks: [{ id: 'x', executor: 'leaf' }] };
 
 async function waitFor(thing: Thing, context: TaskContext): Promise<void> {
   switch (thing.kind) {

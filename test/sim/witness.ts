@@ -56,6 +56,7 @@ const ENDS_OF: Readonly<Record<WorkerReport['kind'], readonly string[]>> = {
   // Of a second attempt nothing but its start is logged.
   progress: ['progress', 'duplicated'],
   step: ['assigned', 'duplicated'],
+  submitted: ['assigned', 'duplicated'],
   completed: ['completed'],
   failed: ['retried', 'failed', 'dead', 'released', 'cancelled', 'discarded'],
   inputLost: ['reassigned', 'failed', 'dead', 'cancelled', 'retried', 'released', 'discarded'],

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { calledJobs, callerOf } from './called-jobs.ts';
+import { calledJobs, callerOf, submittedJobs } from './called-jobs.ts';
 
 test('calls that have ended and calls that are waited for are listed once each', () => {
   const steps = [
@@ -18,4 +18,13 @@ test('the caller is named by the id of a called job, and by no other id', () => 
   expect(callerOf('order-1.0123456789ab.ba9876543210')).toBe('order-1.0123456789ab');
   for (const id of ['order-1', 'order-1.0', 'list.123456789012345', '.0123456789ab'])
     expect(callerOf(id)).toBeNull();
+});
+
+test('jobs that were submitted are named by their steps', () => {
+  const steps = [
+    { name: '$submit/mail', result: { jobId: '0123456789abcdef0123456789abcdef' } },
+    { name: '$submit/broken', result: null },
+    { name: '$job/invoice', result: { jobId: 'j.0123456789ab', state: 'failed' } },
+  ];
+  expect(submittedJobs(steps)).toEqual(['0123456789abcdef0123456789abcdef']);
 });

@@ -1,4 +1,4 @@
-/** The jobs that a task calls, and the job that calls this one. */
+/** The jobs that a task calls or submits, and the job that calls this one. */
 import type { TaskDetail } from '../../../src/scheduler/contract/index.ts';
 import type { Json } from '../../../src/scheduler/core/index.ts';
 
@@ -33,6 +33,16 @@ export function calledJobs(
       .filter((id) => ended.every((each) => each.id !== id))
       .map((id) => ({ id, name: null, state: null })),
   ];
+}
+
+const SUBMITTED = '$submit/';
+
+/** Jobs that a task has submitted and does not wait for. */
+export function submittedJobs(steps: TaskDetail['steps']): readonly string[] {
+  return steps.flatMap(({ name, result }) => {
+    const id = name.startsWith(SUBMITTED) ? textIn(result, 'jobId') : null;
+    return id === null ? [] : [id];
+  });
 }
 
 function textIn(value: Json, field: string): string | null {

@@ -85,6 +85,15 @@ function Stale({ problem }: { readonly problem: Problem }): JSX.Element {
   );
 }
 
+function StartedBy({ by }: { readonly by: NonNullable<JobShape['startedBy']> }): JSX.Element {
+  if ('event' in by) return <span title={`event ${by.id}`}>started by {by.event}</span>;
+  return (
+    <span>
+      submitted by <a href={link(['jobs', by.job])}>{shortId(by.job)}</a>
+    </span>
+  );
+}
+
 function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
   const verdict = verdictOf(job, now.value);
   const caller = callerOf(job.id);
@@ -111,6 +120,7 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
             called by <a href={link(['jobs', caller])}>{shortId(caller)}</a>
           </span>
         )}
+        {job.startedBy !== null && <StartedBy by={job.startedBy} />}
         {job.name.startsWith('sql: ') && <a href={link(['queries', job.id])}>as a query</a>}
         {job.scheduleId !== null && (
           <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>

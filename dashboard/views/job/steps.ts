@@ -16,6 +16,7 @@ const TAGS: Readonly<Record<string, string>> = {
   until: 'time limit',
   signal: 'signal',
   job: 'call',
+  submit: 'submission',
 };
 
 /** Notes that only the worker needs are left out. */

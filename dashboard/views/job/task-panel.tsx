@@ -22,7 +22,7 @@ import {
 import { useResource } from '../../parts/resource.ts';
 import { link } from '../../route.ts';
 import { errorWords, plural } from '../../words.ts';
-import { type CalledJob, calledJobs } from './called-jobs.ts';
+import { type CalledJob, calledJobs, submittedJobs } from './called-jobs.ts';
 import { shownSteps } from './steps.ts';
 import { TaskActions } from './task-actions.tsx';
 import { Why } from './why.tsx';
@@ -83,6 +83,7 @@ export function TaskPanel({ job, task, select, close }: TaskPanelProps): JSX.Ele
       ) : (
         <>
           <CalledJobs jobs={calledJobs(detail.steps, task.waiting)} />
+          <SubmittedJobs ids={submittedJobs(detail.steps)} />
           <Attempts attempts={detail.attempts} />
           <section>
             <h3>Input</h3>
@@ -119,6 +120,24 @@ function CalledJobs({ jobs }: { readonly jobs: readonly CalledJob[] }): JSX.Elem
           ),
         )}
       </ul>
+    </section>
+  );
+}
+
+/** How many are shown: each is read by itself. */
+const SUBMITTED_MAX = 20;
+
+function SubmittedJobs({ ids }: { readonly ids: readonly string[] }): JSX.Element | null {
+  if (ids.length === 0) return null;
+  return (
+    <section>
+      <h3>Submitted jobs</h3>
+      <ul class="plain">
+        {ids.slice(0, SUBMITTED_MAX).map((id) => (
+          <LiveCall key={id} id={id} />
+        ))}
+      </ul>
+      {ids.length > SUBMITTED_MAX && <p class="muted">and {ids.length - SUBMITTED_MAX} more</p>}
     </section>
   );
 }

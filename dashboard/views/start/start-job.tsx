@@ -87,6 +87,8 @@ function WhichFlow({
   readonly flow: FlowShape | null;
   readonly choose: (name: string) => void;
 }): JSX.Element {
+  // A leader of an earlier version says nothing of them.
+  const { on = [] } = flow ?? {};
   return (
     <>
       <label>
@@ -111,6 +113,7 @@ function WhichFlow({
           : flow.nodes.length === 0
             ? 'No live worker has this flow. The job waits for one.'
             : `${plural(flow.nodes.length, 'live worker')} can run it. It starts as soon as one is free.`}
+        {on.length > 0 && ` Events start it too: ${on.join(', ')}.`}
       </p>
     </>
   );

@@ -24,11 +24,12 @@ export const command: CommandModule = {
 
 function flowTable(flows: readonly FlowShape[]): string[] {
   return table(
-    ['FLOW', 'VERSION', 'NODES', 'INPUT'],
-    flows.map(({ name, version, input, nodes }) => [
+    ['FLOW', 'VERSION', 'NODES', 'EVENTS', 'INPUT'],
+    flows.map(({ name, version, input, nodes, on = [] }) => [
       name,
       version,
       nodes.length === 0 ? 'none' : shortened(nodes.join(' '), 40),
+      on.length === 0 ? '-' : shortened(on.join(' '), 40),
       shortened(inputWords(input), 80),
     ]),
   );

@@ -28,3 +28,11 @@ test('--since with something else is wrong use', async () => {
   const { code, err } = await runAgainst(server, ['jobs', '--since', 'lately']);
   expect([code, err]).toEqual([exit.wrongUse, expect.stringContaining('Write --since 2h')]);
 });
+
+test('--waiting-for asks for the jobs that wait for a signal, and shows which one', async () => {
+  const jobs = [{ ...summary, id: 'j-1', waitsFor: ['approval', 'veto'] }];
+  server.script('GET /api/v1/jobs', { json: { jobs, cursor: null, asOf } });
+  const { code, out } = await runAgainst(server, ['jobs', '--waiting-for', 'approval']);
+  expect([code, server.received[0]?.query['waitingFor']]).toEqual([exit.done, 'approval']);
+  expect(out).toMatch(/WAITS FOR\n.*approval, veto/);
+});

@@ -19,6 +19,7 @@ export const command: CommandModule = {
     'millrace jobs --state failed --limit 100',
     'millrace jobs --state failed --since 2h',
     'millrace jobs --label team=billing',
+    'millrace jobs --waiting-for approval',
     'millrace jobs --json',
   ],
   declare(command: Command) {
@@ -26,6 +27,10 @@ export const command: CommandModule = {
       .addOption(withWords('--state <state>', 'only those in this state', JOB_STATES))
       .option('--name <name>', 'only those with this name')
       .option('--label <key=value>', 'only those with this label; repeat it for several', collected)
+      .option(
+        '--waiting-for <signal>',
+        "only those with a task that waits for this signal; '*' for any signal",
+      )
       .option('--since <time>', 'only those created since: 2h, or 2026-11-15T02:00:00Z')
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
       .option('--cursor <cursor>', 'continue an earlier list');
@@ -36,12 +41,13 @@ export const command: CommandModule = {
       { readonly label?: readonly string[] } & Readonly<Record<string, string | undefined>>
     >();
     const { name, cursor } = options as Readonly<Record<string, string | undefined>>;
-    const { state } = options;
+    const { state, waitingFor } = options;
     const filter: JobsFilter = {
       signal,
       ...(state === undefined ? {} : { state: stateOption(state) }),
       ...(name === undefined ? {} : { name }),
       ...(label === undefined ? {} : { labels: labelOption(label) }),
+      ...(waitingFor === undefined ? {} : { waitingFor }),
       ...(cursor === undefined ? {} : { cursor }),
     };
     const since = sinceOption(options['since']);

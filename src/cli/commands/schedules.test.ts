@@ -163,3 +163,20 @@ test('schedules are paused, resumed, triggered and deleted', async () => {
   const gone = await millrace('delete', 'nightly', '--json');
   expect(JSON.parse(gone.out)).toEqual({ id: 'nightly', deleted: true });
 });
+
+test('flags say when a schedule ends, and the list shows that it has', async () => {
+  server.script(PUT, { json: nightly });
+  const ends = ['--max-runs', '14', '--end-at', '2027-01-31T00:00:00Z'];
+  await millrace('create', 'nightly', file('job.yaml', job), '--every', '1d', ...ends);
+  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({
+    timing: { everyMs: 86_400_000 },
+    endAt: '2027-01-31T00:00:00Z',
+    maxRuns: 14,
+    document,
+  });
+  const ended = { ...nightly, nextAt: null, upcoming: [], state: 'ended' };
+  server.script('GET /api/v1/schedules', { json: { schedules: [ended], asOf } });
+  expect((await millrace()).out).toMatch(/nightly .* ended /);
+  const { code } = await millrace('create', 'nightly', file('job.yaml', job), '--max-runs', 'two');
+  expect(code).toBe(exit.wrongUse);
+});

@@ -20,6 +20,7 @@ export const command: CommandModule = {
     `millrace schedules create hourly flow.ts --every 1h --input '{"shop": "north"}' --overlap queue`,
     `millrace schedules create weekly --flow report --cron '0 6 * * 1' --input '{"shop": "north"}'`,
     `echo '{"timing": {"everyMs": 60000}, "document": {"tasks": [{"id": "a", "executor": "echo"}]}}' | millrace schedules create minutely -`,
+    'millrace schedules create trial --flow remind --every 1d --max-runs 14 --end-at 2027-01-31T00:00:00Z',
     'millrace schedules pause minutely',
     'millrace schedules delete minutely',
   ],

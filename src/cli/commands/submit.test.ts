@@ -203,6 +203,23 @@ test('flags say how a job is debounced, batched, shared and reported', async () 
   });
 });
 
+test('flags make a job a singleton', async () => {
+  server.script(SUBMIT, accepted, accepted);
+  const given = file('x', small);
+  await millrace(['submit', given, '--singleton', 'import']);
+  await millrace(['submit', given, '--singleton', 'import', '--when-busy', 'replace']);
+  expect(server.received.map(({ body }) => (JSON.parse(body) as Draft).singleton)).toEqual([
+    { key: 'import' },
+    { key: 'import', whenBusy: 'replace' },
+  ]);
+  const { code, err } = await millrace(['submit', given, '--when-busy', 'replace']);
+  expect([code, err]).toEqual([exit.wrongUse, expect.stringContaining('--when-busy is for')]);
+});
+
+interface Draft {
+  readonly singleton?: unknown;
+}
+
 test.each([
   ['fork', ['j-0', '--from', 'a'], 'POST /api/v1/jobs/j-0/fork'],
   ['rerun', ['j-1'], 'POST /api/v1/jobs/j-1/rerun'],

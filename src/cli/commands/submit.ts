@@ -31,6 +31,7 @@ export const command: CommandModule = {
     'millrace submit job.json --name nightly --priority 3 --idempotency-key "nightly $(date +%F)"',
     'millrace submit job.json --label team=billing --run-at 2h',
     `millrace submit reindex.ts --input '"a.md"' --debounce 'reindex a.md=30s,5m'`,
+    'millrace submit import.ts --singleton import --when-busy replace',
     'millrace submit job.json --server http://127.0.0.1:7070 --json',
   ],
   declare(command: Command) {

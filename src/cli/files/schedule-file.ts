@@ -2,7 +2,7 @@
 import { type Command, Option } from 'commander';
 import { isMillraceError, type Settings } from '../../scheduler/core/index.ts';
 import { durationMs } from '../../kit/index.ts';
-import { wrongUse } from '../server-call.ts';
+import { wholeOption, wrongUse } from '../server-call.ts';
 import { checkDocument } from './checked-document.ts';
 import { readDocuments } from './document-file.ts';
 import { isModule, readInput, readWork } from './work-file.ts';
@@ -19,6 +19,8 @@ interface TimingFlags {
   readonly at?: string;
   readonly misfire?: string;
   readonly overlap?: string;
+  readonly endAt?: string;
+  readonly maxRuns?: string;
   readonly input?: string;
   readonly flow?: string;
 }
@@ -45,6 +47,8 @@ export function declareTiming(command: Command): void {
         OVERLAPS,
       ),
     )
+    .option('--end-at <time>', 'no occurrence after this time is started: 2026-12-31T00:00:00Z')
+    .option('--max-runs <count>', 'so many occurrences are started, not counting those by hand')
     .option('--input <json>', 'the input of the flow; @file reads it from a file')
     .option(
       '--flow <name>',
@@ -59,10 +63,13 @@ export async function readSchedule(
   signal: AbortSignal,
 ): Promise<ScheduleWork> {
   const timing = timingOf(flags);
-  const { misfire, overlap, input, flow } = flags;
+  const { misfire, overlap, endAt, input, flow } = flags;
+  const maxRuns = wholeOption('--max-runs', flags.maxRuns);
   const policies = {
     ...(misfire === undefined ? {} : { misfire }),
     ...(overlap === undefined ? {} : { overlap }),
+    ...(endAt === undefined ? {} : { endAt }),
+    ...(maxRuns === undefined ? {} : { maxRuns }),
   };
   if (file === '') {
     if (flow === undefined || timing === null) throw noWork(flow);
@@ -119,6 +126,8 @@ const ONLY_WITH_TIMING: ReadonlySet<string> = new Set([
   'zone',
   'misfire',
   'overlap',
+  'endAt',
+  'maxRuns',
   'input',
   'flow',
 ]);

@@ -51,6 +51,9 @@ const failing = defineFlow({
   },
 });
 
+const defineTick = () =>
+  defineTask({ name: 'tick-task', on: ['tick'], run: (input: unknown) => input });
+
 function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'millrace-sdk-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
@@ -131,6 +134,39 @@ describe('a runtime', () => {
     const names: string[] = [];
     for await (const { name } of runtime.jobs({ name: 'raw' })) names.push(name);
     expect(names).toEqual(['raw']);
+  });
+
+  test('an event starts its flows once, and a task submits a job that nobody waits for', async () => {
+    const follow = defineTask({
+      name: 'follow',
+      input: z.object({ value: z.number() }),
+      run: async (input, ctx) => ctx.submit('four', four, input, { labels: { by: 'follow' } }),
+    });
+    const flow = defineFlow({
+      name: 'on-tick',
+      input: z.object({ value: z.number() }),
+      on: ['tick'],
+      build: ({ input, task }) => task('f', follow, { value: input.value }),
+    });
+    const own = await started({ flows: [flow], tasks: [defineTick()] });
+    const sent = await own.send('tick', { value: 3 }, { id: 'once' });
+    expect(sent).toMatchObject([
+      { flow: 'on-tick', state: 'queued', isNew: true },
+      { flow: 'tick-task', state: 'queued', isNew: true },
+    ]);
+    const again = await own.send('tick', { value: 3 }, { id: 'once' });
+    expect(again.map(({ id }) => id)).toEqual(sent.map(({ id }) => id));
+    const submitted = (await own.result(sent[0]?.id ?? '')) as string;
+    expect(await own.result(submitted)).toEqual({ twice: 12 });
+    expect(await own.job(submitted)).toMatchObject({
+      labels: { by: 'follow' },
+      startedBy: { job: sent[0]?.id, task: 'f' },
+    });
+    const [bad] = await own.send('tick', { value: 'x' });
+    expect(bad?.error).toMatchObject({ code: 'bad_input', path: '/input/value' });
+    expect(await own.send('tock', 1)).toEqual([]);
+    await expect(own.send('tick', () => 1)).rejects.toMatchObject({ code: 'bad_input' });
+    expect(await own.flows()).toMatchObject([{ on: ['tick'] }, { on: ['tick'] }]);
   });
 
   test('accepts any number of concurrent calls without a warning', async () => {

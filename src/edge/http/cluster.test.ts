@@ -125,6 +125,11 @@ describe('schedules', () => {
       { id: 'once', upcoming: ['2001-10-01T00:00:00.000Z'] },
     ]);
     expect((await call('GET', '/schedules/once')).body.id).toBe('once');
+    const twice = await call('PUT', '/schedules/twice', { ...everyMinute, maxRuns: 2 });
+    expect(twice.body).toMatchObject({ state: 'active', spec: { maxRuns: 2, runs: 0 } });
+    expect(twice.body['upcoming']).toHaveLength(2);
+    const past = await call('PUT', '/schedules/past', { ...everyMinute, endAt: 1 });
+    expect(past.body).toMatchObject({ state: 'ended', nextAt: null, upcoming: [] });
     expect((await call('DELETE', '/schedules/once')).status).toBe(204);
     expect((await call('DELETE', '/schedules/once')).status).toBe(404);
     expect((await call('GET', '/schedules/once')).status).toBe(404);

@@ -35,6 +35,7 @@ const ENDS: ReadonlySet<LogKind> = new Set<LogKind>([
 export class JobWaits {
   readonly #options: JobWaitsOptions;
   readonly #waiting: Map<JobId, Set<() => void>> = new Map();
+  #isLooking = false;
 
   constructor(options: JobWaitsOptions) {
     this.#options = options;
@@ -60,13 +61,27 @@ export class JobWaits {
       const news = this.#news(id);
       try {
         if (leader()?.isLive(id) !== true && (await this.#hasEnded(id))) return;
-        // A leader is woken by its commits.
-        const everyMs = leader() === null ? ASK_EVERY_MS : LOOK_EVERY_MS;
+        // A leader is woken by its commits, and looks after all who wait together.
+        const everyMs = leader() === null ? ASK_EVERY_MS : restMs;
+        this.#lookSoon();
         await news.within(Math.min(restMs, everyMs), clock, signal);
       } finally {
         news.leave();
       }
     }
+  }
+
+  #lookSoon(): void {
+    if (this.#isLooking || this.#waiting.size === 0) return;
+    this.#isLooking = true;
+    this.#options.clock.after(LOOK_EVERY_MS, () => {
+      this.#isLooking = false;
+      const memory = this.#options.leader();
+      for (const [id, looks] of this.#waiting) {
+        if (memory?.isLive(id) !== true) for (const look of looks) look();
+      }
+      this.#lookSoon();
+    });
   }
 
   async #hasEnded(id: JobId): Promise<boolean> {

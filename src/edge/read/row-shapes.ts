@@ -3,17 +3,11 @@ import {
   decodeJobOptions,
   dependencyNumbers,
   labelsOf,
+  priorityOf,
   scheduledTime,
   traceIdOf,
 } from '../../scheduler/core/index.ts';
-import type {
-  Instant,
-  JobRow,
-  Json,
-  ScheduleRow,
-  TaskId,
-  TaskRow,
-} from '../../scheduler/core/index.ts';
+import type { Instant, Json, ScheduleRow, TaskId, TaskRow } from '../../scheduler/core/index.ts';
 import { JsonText } from '../../scheduler/contract/index.ts';
 import type {
   DeadTask,
@@ -31,6 +25,7 @@ import type {
 import type {
   EventView,
   JobView,
+  ListedJob,
   NodeView,
   NumberedLogRow,
   DeadTask as StoredDeadTask,
@@ -43,32 +38,30 @@ export const dateOrNull = (at: Instant | null): Date | null => (at === null ? nu
 /** Text that the leader wrote; a store gives it back as it was. */
 const jsonOf = (text: string | null): Json => (text === null ? null : (JSON.parse(text) as Json));
 
-function traceOf({ options }: JobRow): string | null {
-  const { trace } = decodeJobOptions(options);
-  return trace === null ? null : traceIdOf(trace);
-}
-
-export function jobSummary(row: JobRow): JobSummary<Date> {
-  const { id, no, name, state, run, priority, taskCount, idempotencyKey, scheduleId, error } = row;
+export function jobSummary(row: ListedJob): JobSummary<Date> {
+  const { id, no, name, state, run, taskCount, idempotencyKey, scheduleId, error } = row;
+  const { trace, keep, startedBy } = decodeJobOptions(row.options);
   return {
     id,
     no,
     name,
     state,
     run,
-    priority,
+    priority: priorityOf(row),
     taskCount,
     idempotencyKey,
     labels: labelsOf(row.labels),
     runAt: dateOrNull(row.runAt),
-    trace: traceOf(row),
-    keep: decodeJobOptions(row.options).keep,
+    trace: trace === null ? null : traceIdOf(trace),
+    keep,
+    startedBy,
     scheduleId,
     scheduledAt: dateOrNull(scheduledTime(row)),
     error,
     createdAt: dateOf(row.createdAt),
     startedAt: dateOrNull(row.startedAt),
     finishedAt: dateOrNull(row.finishedAt),
+    ...(row.waitsFor === undefined ? {} : { waitsFor: row.waitsFor }),
   };
 }
 

@@ -1,5 +1,4 @@
 /** Reads from the store: how a node with a database answers. */
-import { defined } from '../../kit/index.ts';
 import {
   TRACE_STEP,
   isMillraceError,
@@ -119,11 +118,11 @@ export class StoreReader implements Reader {
     return { nodeId, url, grpc, epoch };
   }
 
-  jobs({ state, name, labels, limit, cursor }: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
+  jobs({ limit, cursor, ...filter }: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
     return this.#dated(async () => {
       const [before] = cursor === undefined ? [] : readCursor('jobs', 1, cursor);
       const rows = await this.#store.jobs(this.#shard, {
-        ...defined({ state, name, labels }),
+        ...filter,
         ...(before === undefined ? {} : { before: jobNo(before) }),
         limit: limit + 1,
       });

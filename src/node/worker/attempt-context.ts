@@ -26,6 +26,7 @@ import { Children } from './children.ts';
 import { Completion } from './completion.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { Steps } from './steps.ts';
+import { Submissions } from './submissions.ts';
 import { Suspension } from './suspension.ts';
 import type { SuspensionOwner } from './suspension.ts';
 import { Waits } from './waits.ts';
@@ -52,6 +53,7 @@ export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated 
   #steps: Steps | null = null;
   #waits: Waits | null = null;
   #children: Children | null = null;
+  #submissions: Submissions | null = null;
   #completion: Completion | null = null;
 
   constructor(owner: ContextOwner) {
@@ -153,6 +155,14 @@ export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated 
   get call(): TaskContext['call'] {
     return (name, what, input) =>
       this.#calls.begin({ kind: 'call', name }, () => this.#allWaits.call(name, what, input));
+  }
+
+  get submit(): TaskContext['submit'] {
+    return (name, what, input, options) =>
+      this.#calls.begin({ kind: 'submit', name }, () => {
+        this.#submissions ??= new Submissions(this.#owner, this.#allSteps, this.#suspending);
+        return this.#submissions.submit(name, what, input, options);
+      });
   }
 
   get map(): TaskContext['map'] {

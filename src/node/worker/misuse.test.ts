@@ -115,6 +115,11 @@ describe('a name that is used twice in one attempt', () => {
       ({ call }) => Promise.all([call('c', child, 1), call('c', child, 2)]),
       "The call 'c'",
     ],
+    [
+      'a submission',
+      ({ submit }) => Promise.all([submit('s', child, 1), submit('s', child, 2)]),
+      "The submission 's'",
+    ],
     ['a map', ({ map }) => Promise.all([map('m', item, [1]), map('m', item, [2])]), "The map 'm'"],
   ])('holds for %s as well', async (_what, handler, words) => {
     await run(handler);
@@ -145,6 +150,7 @@ describe('a promise that nobody awaits', () => {
     ['a sleep', ({ sleep: nap }) => void nap('night', '1h'), "ctx.sleep('night')"],
     ['a wait', ({ waitFor }) => void waitFor('go'), "ctx.waitFor('go')"],
     ['a call', ({ call }) => void call('c', child, 1), "ctx.call('c')"],
+    ['a submission', ({ submit }) => void submit('s', child, 1), "ctx.submit('s')"],
     ['a map', ({ map }) => void map('m', item, [1]), "ctx.map('m')"],
     ['a chain', ({ step }) => void step('charge', () => 1).then(() => 2), "ctx.step('charge')"],
     [
@@ -249,6 +255,7 @@ describe('a wait inside a step', () => {
     ['a sleep', ({ sleep: nap }) => nap('night', '1h'), "ctx.sleep('night')"],
     ['a wait', ({ waitFor }) => waitFor('go'), "ctx.waitFor('go')"],
     ['a call', ({ call }) => call('c', child, 1), "ctx.call('c')"],
+    ['a submission', ({ submit }) => submit('s', child, 1), "ctx.submit('s')"],
     ['a map', ({ map }) => map('m', item, [1]), "ctx.map('m')"],
   ])('fails the task instead of waiting for ever: %s', async (_what, wait, words) => {
     await run((context) =>

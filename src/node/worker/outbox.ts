@@ -179,6 +179,7 @@ export class Outbox {
 const WORDS: { readonly [Kind in WorkerReport['kind']]?: string } = {
   suspended: 'what it waits for',
   inputLost: 'what it could not read',
+  submitted: 'the job that it submits',
 };
 
 /** The task fails for good: no other attempt would say anything else. */
@@ -197,6 +198,8 @@ function bytesOf(item: WorkerReport): number {
       return item.result?.length ?? 0;
     case 'step':
       return item.body.length;
+    case 'submitted':
+      return JSON.stringify(item.document).length;
     case 'failed':
       return item.error.message.length;
     case 'inputLost':

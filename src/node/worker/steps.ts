@@ -64,20 +64,24 @@ export class Steps {
     const body = result.text;
     const excess = tooLarge(`The result of step ${name}`, body);
     if (excess !== null) throw excess;
+    await this.report({ kind: 'step', lease: this.#owner.lease, name, body });
+    return body;
+  }
+
+  /** Resolves when the leader has taken it in. */
+  report(item: WorkerReport): Promise<void> {
     this.#signal.throwIfAborted();
-    const { lease, taskId } = this.#owner;
-    await new Promise<void>((resolve, reject) => {
+    return new Promise<void>((resolve, reject) => {
       // An abort carries its reason as a MillraceError.
       // oxlint-disable-next-line typescript/prefer-promise-reject-errors
       const stop = (): void => reject(this.#signal.reason);
       this.#signal.addEventListener('abort', stop, { once: true });
-      this.#put({ kind: 'step', lease, name, body }, (verdict) => {
+      this.#put(item, (verdict) => {
         this.#signal.removeEventListener('abort', stop);
         if (verdict === 'ok') resolve();
-        else reject(leaseLost(taskId));
+        else reject(leaseLost(this.#owner.taskId));
       });
     });
-    return body;
   }
 }
 

@@ -6,7 +6,6 @@ import {
   isId,
   nthSignalStep,
   takenAtStep,
-  isObject,
 } from '../../scheduler/core/index.ts';
 import type { JobId, Json, TaskError } from '../../scheduler/core/index.ts';
 import { ChildJobError, jsonText } from '../../tasks/executors/index.ts';
@@ -14,8 +13,8 @@ import type { Callable, OneSignal } from '../../tasks/executors/index.ts';
 import { durationMs } from '../../kit/index.ts';
 import type { Duration } from '../../kit/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
-import { type AttemptSpan, traceFields } from './attempt-span.ts';
-import { tooLarge } from './payload-limit.ts';
+import type { AttemptSpan } from './attempt-span.ts';
+import { executorsIn, notCallable, startedDocument } from './started-document.ts';
 import { checkName } from './steps.ts';
 import type { Steps } from './steps.ts';
 import { FIRST_OF_ALL } from './suspension.ts';
@@ -92,7 +91,7 @@ export class Waits {
 
   async call<I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> {
     checkName('call', name);
-    if (typeof what?.toDocument !== 'function') throw notCallable(name);
+    if (typeof what?.toDocument !== 'function') throw notCallable(`call ${name}`);
     const step = jobStep(name);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
@@ -104,13 +103,9 @@ export class Waits {
     const jobId = childJobId(this.#owner.assignment, name);
     if (!isId(jobId)) throw tooDeep(name, jobId);
     const own = await this.#suspension.during(() => what.toDocument(input));
-    const document = isObject(own) ? { ...traceFields(this.#owner), ...own } : own;
-    const text = jsonText(document);
-    if (!text.isJson) throw badDocument(name, text.fault);
-    const excess = tooLarge(`The document of the call ${name}`, text.text);
-    if (excess !== null) throw excess;
+    const { document, length } = startedDocument(`call ${name}`, own, this.#owner);
     this.#owner.called(what, executorsIn(document));
-    return this.#suspension.job({ step, jobId, document }, text.text.length);
+    return this.#suspension.job({ step, jobId, document }, length);
   }
 
   /** From now on, by the database's clock: a time that has passed is over at once. */
@@ -152,14 +147,6 @@ export class Waits {
   }
 }
 
-/** Whatever is wrong with a document, the leader says it. */
-function executorsIn(document: unknown): readonly string[] {
-  const { tasks } = document as { readonly tasks?: unknown };
-  if (!Array.isArray(tasks)) return [];
-  const names = tasks.map((task: unknown) => (task as { executor?: unknown } | null)?.executor);
-  return [...new Set(names)].filter((name) => typeof name === 'string');
-}
-
 interface SignalBody {
   readonly value?: Json;
   readonly timeout?: true;
@@ -191,21 +178,6 @@ function badSignal(name: unknown): MillraceError {
     code: 'bad_input',
     what: `${shown(name)} is not a valid signal name.`,
     todo: `Use 1 to ${ID_LENGTH_MAX} letters, digits and . _ : @ + = - that start with a letter, a digit or _.`,
-  });
-}
-
-function notCallable(name: string): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    what: `The call ${name} has nothing to run.`,
-    todo: 'Pass a flow or a task as the second argument.',
-  });
-}
-
-function badDocument(name: string, fault: string): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    what: `The document of the call ${name} ${fault}.`,
   });
 }
 

@@ -8,6 +8,8 @@ export interface FlowShape {
   readonly version: string;
   /** JSON Schema of the input; `{}` where nothing is known of it. */
   readonly input: JsonObject;
+  /** The events that start it. Absent in the answer of a server of an earlier version. */
+  readonly on?: readonly string[];
   /** Live nodes that have it, in any version. */
   readonly nodes: readonly NodeId[];
 }

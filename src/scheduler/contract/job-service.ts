@@ -5,6 +5,7 @@ import type {
   JobId,
   JobReply,
   MillraceError,
+  StartedBy,
   TaskId,
   Trace,
 } from '../core/index.ts';
@@ -21,6 +22,23 @@ export interface SubmitOptions {
   readonly caller?: string;
   /** Where the call stands in a trace. A document that says so itself takes precedence. */
   readonly trace?: Trace | null;
+  /** What has started the job, if it was not the caller itself. Never set from what a client says. */
+  readonly startedBy?: StartedBy;
+}
+
+export interface SendOptions extends Pick<SubmitOptions, 'trace'> {
+  /** Of a job, or of the event if its sender has chosen none. */
+  readonly newId: () => JobId;
+}
+
+/** An event that was taken in. */
+export interface EventReply {
+  readonly event: string;
+  readonly id: string;
+  /** One for each flow that it starts, by name. */
+  readonly jobs: readonly { readonly flow: string; readonly outcome: JobReply | MillraceError }[];
+  /** That no flow is started by it. */
+  readonly note?: string;
 }
 
 export interface NewJob extends SubmitOptions {
@@ -37,9 +55,15 @@ export interface JobService {
   submit(document: unknown, options: SubmitOptions): Promise<JobReply>;
   /** One answer for each job, in order: a job that is refused does not affect the others. */
   submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]>;
+  /** Starts every flow that listens to the event. Its name and its body `{data, id, labels}` are unchecked. */
+  send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply>;
   /** Plans the request, which is unchecked, and submits the job that runs it. */
   submitQuery(request: unknown, options: SubmitOptions, signal: AbortSignal): Promise<JobReply>;
   cancel(jobId: JobId, reason: string): Promise<JobReply>;
+  /** For the job and all its tasks that have not ended; one that has ended is not changed. It is unchecked. */
+  setPriority(jobId: JobId, priority: unknown): Promise<JobReply>;
+  /** Removes an ended job and all that is stored of it. A live one is refused. */
+  remove(jobId: JobId): Promise<void>;
   /** Runs again what did not succeed. With `expectedRun`, only if the job is still at that run. */
   rerun(jobId: JobId, expectedRun?: number): Promise<JobReply>;
   /** Runs one dead task again, and what was skipped because of it. */

@@ -30,6 +30,8 @@ export interface JobsQuery {
   readonly name?: string;
   /** Only jobs with all of these, `key:value`. */
   readonly labels?: readonly string[];
+  /** Only jobs with a task that waits for a signal of this name, or for any: `*`. */
+  readonly waitingFor?: string;
   readonly limit: number;
   readonly cursor?: string;
 }

@@ -11,6 +11,7 @@ import type {
   NodeStatus,
   Priority,
   ScheduleId,
+  StartedBy,
   TaskError,
   TaskId,
   TaskState,
@@ -44,6 +45,8 @@ export interface JobSummary<At = string> {
   readonly trace: string | null;
   /** What remains of it after its end. */
   readonly keep: Keep;
+  /** The task that has submitted it with `ctx.submit`, or the event that has started it; otherwise null. */
+  readonly startedBy: StartedBy | null;
   readonly scheduleId: ScheduleId | null;
   /** The scheduled time of the occurrence, even if the job started later. */
   readonly scheduledAt: At | null;
@@ -51,6 +54,8 @@ export interface JobSummary<At = string> {
   readonly createdAt: At;
   readonly startedAt: At | null;
   readonly finishedAt: At | null;
+  /** In a list of jobs that wait for a signal: which ones. With a name, that one and those of the same task. */
+  readonly waitsFor?: readonly string[];
 }
 
 export interface JobShape<Result = Json, At = string> extends JobSummary<At> {

@@ -101,6 +101,16 @@ export type WorkerReport =
       readonly kind: 'suspended';
       readonly lease: LeaseName;
       readonly until: WorkerSuspension;
+    }
+  /** The task submits a job that it does not wait for: see `submittedJobId`. */
+  | {
+      readonly kind: 'submitted';
+      readonly lease: LeaseName;
+      /** Of the task, as it was assigned. */
+      readonly run: number;
+      /** Of the submission, unique in the run. */
+      readonly name: string;
+      readonly document: unknown;
     };
 
 export type WorkerSuspension =

@@ -62,9 +62,9 @@ export class Backlog {
     const { eventsMax, smallBytesMax, largeBytesMax } = this.#limits;
     const share = 'sessionId' in event || event.type === 'register' ? SESSION_SHARE : 1;
     const events = this.events + open.events;
-    const parts = [this.#counted, open, ...(writing === null ? [] : [writing])];
-    const small = total(parts.map(({ smallBytes }) => smallBytes));
-    const large = total(parts.map(({ largeBytes }) => largeBytes));
+    const waiting = this.#counted;
+    const small = waiting.smallBytes + open.smallBytes + (writing?.smallBytes ?? 0);
+    const large = waiting.largeBytes + open.largeBytes + (writing?.largeBytes ?? 0);
     const bytes = weightOf(event);
     // One that is larger than the limit has to be possible, alone.
     const isFull = isLarge(event, bytes)
@@ -127,8 +127,4 @@ export class Backlog {
     if (this.#large.length === 0 || inputs.length > 0) return false;
     return !this.#wasLarge || this.#next === this.#inputs.length;
   }
-}
-
-function total(numbers: readonly number[]): number {
-  return numbers.reduce((sum, each) => sum + each, 0);
 }

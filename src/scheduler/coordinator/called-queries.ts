@@ -63,8 +63,19 @@ const NAME_LENGTH_MAX = 200;
 /** The queries of tasks take turns with those of each client. */
 const TASKS = 'tasks';
 
-/** The queries that a report calls. */
-export function queriesIn(report: WorkerReport, priority: Priority | null): CalledQuery[] {
+/** The queries that reports call, by the place of the report. */
+export function queriesIn(
+  reports: readonly WorkerReport[],
+  priorityOf: (report: WorkerReport) => Priority | null,
+): ReadonlyMap<number, readonly CalledQuery[]> {
+  const called = new Map<number, readonly CalledQuery[]>();
+  for (const [at, report] of reports.entries()) {
+    if (report.kind === 'suspended') called.set(at, calledBy(report, priorityOf(report)));
+  }
+  return called;
+}
+
+function calledBy(report: WorkerReport, priority: Priority | null): CalledQuery[] {
   if (report.kind !== 'suspended' || report.until.type !== 'wait') return [];
   return report.until.jobs.flatMap(({ jobId, document }) => {
     if (!isQueryDocument(document)) return [];

@@ -2,6 +2,7 @@
  * reload its state. */
 import {
   MillraceError,
+  PRIORITIES,
   SCHEDULE_ID_LENGTH_MAX,
   isId,
   isOccurrenceId,
@@ -9,7 +10,7 @@ import {
   parseCapabilities,
   utf8Bytes,
 } from '../core/index.ts';
-import type { NodeOffer, Settings } from '../core/index.ts';
+import type { NodeOffer, Priority, Settings } from '../core/index.ts';
 import type { PollRequest } from '../contract/index.ts';
 import { payloadFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
@@ -79,6 +80,17 @@ export function checkPoll({ pollNo, capacity }: Pick<PollRequest, 'pollNo' | 'ca
   throw new MillraceError({
     code: 'bad_input',
     what: `A poll has a whole number and a whole capacity, not ${pollNo} and ${capacity}.`,
+  });
+}
+
+export function checkPriority(value: unknown): Priority {
+  const priority = PRIORITIES.find((each) => each === value);
+  if (priority !== undefined) return priority;
+  throw new MillraceError({
+    code: 'bad_input',
+    path: '/priority',
+    what: 'The priority must be 0, 1, 2 or 3.',
+    todo: '0 is urgent, 3 is low.',
   });
 }
 

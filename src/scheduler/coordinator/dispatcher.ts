@@ -19,14 +19,17 @@ import type {
 import { unstorableIn } from '../core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
-import { PendingReplies } from './pending-replies.ts';
+import { type Outcomes, PendingReplies } from './pending-replies.ts';
 import { Backlog, defaultBacklogLimits } from './backlog.ts';
 import { type AskOptions, CommitBatch, type Input } from './commit-batch.ts';
+import { asksIn, readInput, restoreInput } from './inputs.ts';
 import { feed, finish } from './feeding.ts';
 import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
 import { WakeTimer } from './wake-timer.ts';
 import { weightOf } from './weight.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
+
+const NONE: readonly never[] = [];
 
 type Phase = 'idle' | 'writing' | 'isolating' | 'ended';
 
@@ -79,19 +82,38 @@ export class Dispatcher {
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
   ask(
     make: (ask: Ask) => SchedulerEvent,
-    { generation, images = [] }: AskOptions = {},
+    { generation, images = NONE }: AskOptions = {},
   ): Promise<ReplyBody> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const ask = this.#replies.next();
     const event = make(ask);
-    const unstorable = unstorableIn(event);
-    if (unstorable !== null) return Promise.reject(notStorable(unstorable));
-    const full = this.#backlog.refusal(event, this.#open, this.#writing);
-    if (full !== null) return Promise.reject(full);
+    const why = this.#refusal(event);
+    if (why !== null) return Promise.reject(why);
     const answer = this.#replies.wait(ask);
     const made = generation === undefined ? {} : { generation };
     this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
     return answer;
+  }
+
+  /** Feeds an event for each of the items; settles when all replies are committed. */
+  askAll<T>(items: readonly T[], make: (item: T, ask: Ask) => SchedulerEvent): Promise<Outcomes> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const list = this.#replies.list(items.length);
+    for (const item of items) {
+      const ask = this.#replies.next();
+      const event = make(item, ask);
+      this.#replies.gather(ask, list);
+      const why = this.#refusal(event);
+      if (why !== null) this.#replies.refuse(ask, why);
+      else this.#enqueue({ kind: 'event', event, ask, images: NONE, bytes: weightOf(event) });
+    }
+    return list.promise;
+  }
+
+  #refusal(event: SchedulerEvent): MillraceError | null {
+    const unstorable = unstorableIn(event);
+    if (unstorable !== null) return notStorable(unstorable);
+    return this.#backlog.refusal(event, this.#open, this.#writing);
   }
 
   /**
@@ -124,17 +146,9 @@ export class Dispatcher {
   /** Reads the state; settles when everything that the answer rests on is committed. */
   read<T>(look: (state: SchedulerState, now: Instant) => T, isPromise = false): Promise<T> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
-    const answer = deferred<T>();
-    this.#enqueue({
-      kind: 'read',
-      look: (state, now) => {
-        const value = look(state, now);
-        return () => answer.resolve(value);
-      },
-      refuse: answer.reject,
-      isPromise,
-    });
-    return answer.promise;
+    const { input, answer } = readInput(look, isPromise);
+    this.#enqueue(input);
+    return answer;
   }
 
   /**
@@ -168,10 +182,9 @@ export class Dispatcher {
 
   #restore(images: readonly JobImage[], generation: number): Promise<boolean> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
-    const answer = deferred<boolean>();
-    const { resolve: done, reject: refuse } = answer;
-    this.#enqueue({ kind: 'restore', images, generation, done, refuse });
-    return answer.promise;
+    const { input, answer } = restoreInput(images, generation);
+    this.#enqueue(input);
+    return answer;
   }
 
   /** Ends the term from this side; waits for a commit in flight, so that it can be resigned. */
@@ -306,7 +319,8 @@ export class Dispatcher {
     this.#poison = null;
     this.#options.onFault?.(fault);
     this.#open = new CommitBatch();
-    this.#releaseParked(inputs);
+    // Parked polls go with the memory: their callers poll again.
+    this.#replies.refuseAllBut(asksIn([...inputs, ...this.#backlog.all()]), reloading());
     this.#feedOneByOne(inputs).then(
       () => {
         if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
@@ -322,14 +336,6 @@ export class Dispatcher {
         this.#closeDoors(why);
       },
     );
-  }
-
-  /** Parked polls go with the memory: their callers poll again. */
-  #releaseParked(inputs: readonly Input[]): void {
-    const kept = [...inputs, ...this.#backlog.all()].flatMap((input) =>
-      input.kind === 'event' && input.ask !== null ? [input.ask] : [],
-    );
-    this.#replies.refuseAllBut(new Set(kept), reloading());
   }
 
   async #feedOneByOne(inputs: readonly Input[]): Promise<void> {
@@ -368,13 +374,8 @@ export class Dispatcher {
     return false;
   }
 
-  async #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
-    try {
-      await this.#write(batch);
-      return null;
-    } catch (error) {
-      return asFault(error);
-    }
+  #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
+    return this.#write(batch).then(() => null, asFault);
   }
 
   #end(why: MillraceError): void {

@@ -22,11 +22,13 @@ export function fragmentsIn(
   reports: readonly WorkerReport[],
 ): Fragments {
   const found = new Map<number, HeldFragment>();
-  for (const [at, { kind, lease }] of reports.entries()) {
-    if (kind !== 'completed') continue;
-    const fragment = dispatcher.peek((state) => leasedFragment(state, session, lease));
-    if (fragment !== null) found.set(at, fragment);
-  }
+  dispatcher.peek((state) => {
+    for (let at = 0; at < reports.length; at += 1) {
+      const { kind, lease } = reports[at] as WorkerReport;
+      const fragment = kind === 'completed' ? leasedFragment(state, session, lease) : null;
+      if (fragment !== null) found.set(at, fragment);
+    }
+  });
   return found;
 }
 

@@ -53,6 +53,8 @@ export function leasedFragment(
   { nodeId, sessionId }: Session,
   name: LeaseName,
 ): HeldFragment | null {
+  // Only the tasks of queries have outputs, and most reports are about others.
+  if ((state.jobs.get(name.jobNo)?.outputs ?? null) === null) return null;
   const lease = findLease(state, name);
   if (lease === null || lease.node.id !== nodeId || lease.sessionId !== sessionId) return null;
   return fragmentOf(state, lease);
@@ -65,7 +67,6 @@ function fragmentOf(
   { job, slot, fence, node }: Lease,
 ): HeldFragment | null {
   const taskId = tasks.id(slot);
-  // Only the tasks of queries have outputs.
   const no = job.outputs === null ? null : fragmentNo(taskId);
   if (no === null) return null;
   const attempt = tasks.attempt.get(slot);

@@ -25,20 +25,21 @@ export interface Loss {
   readonly jobIds: readonly JobId[];
 }
 
-/** The ids of the newest jobs that are remembered: enough for minutes of asynchronous replication. */
-const JOBS_MAX = 20_000;
+/** The ids of so many of the newest jobs are remembered at least: enough for minutes of asynchronous replication. */
+const JOBS_MIN = 20_000;
 
 export class AcknowledgedHistory {
-  readonly #ids: Map<JobNo, JobId> = new Map();
+  /** Two generations: to take the oldest out of one map again and again costs a walk over all that went before. */
+  #young: Map<JobNo, JobId> = new Map();
+  #old: Map<JobNo, JobId> = new Map();
   #last: TermRecord | null = null;
 
   /** A batch was committed. */
   learn({ jobInserts }: Batch): void {
-    for (const { no, id } of jobInserts) this.#ids.set(no, id);
-    for (const no of this.#ids.keys()) {
-      if (this.#ids.size <= JOBS_MAX) break;
-      this.#ids.delete(no);
-    }
+    for (const { no, id } of jobInserts) this.#young.set(no, id);
+    if (this.#young.size < JOBS_MIN) return;
+    this.#old = this.#young;
+    this.#young = new Map();
   }
 
   /** A term of this process has ended. */
@@ -59,8 +60,8 @@ export class AcknowledgedHistory {
   #lossAfter({ term, acknowledged }: TermRecord, end: Counters): Loss | null {
     const commits = acknowledged.commitNo - end.commitNo;
     if (commits <= 0) return null;
-    const lost = [...this.#ids].filter(([no]) => no >= end.nextJobNo);
-    for (const [no] of lost) this.#ids.delete(no);
+    const lost = [...this.#old, ...this.#young].filter(([no]) => no >= end.nextJobNo);
+    for (const [no] of lost) if (!this.#young.delete(no)) this.#old.delete(no);
     return {
       term,
       end,

@@ -29,23 +29,34 @@ import type {
   TaskId,
   TaskNo,
 } from '../core/index.ts';
-import { KeyedLock } from '../../kit/index.ts';
+import { KeyedLock, isTracing } from '../../kit/index.ts';
 import type {
   EditedInput,
+  EventReply,
   JobReply,
   JobService,
   NewJob,
+  SendOptions,
   SubmitOptions,
 } from '../contract/index.ts';
 import { givenResults } from './given-results.ts';
 import { keyScopes, knownKeys } from './known-keys.ts';
 import type { KnownKeys } from './known-keys.ts';
-import { checkId, checkNewJobId, idempotencyKeyIn, wrappedSignal } from './checks.ts';
-import { hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
+import {
+  checkId,
+  checkNewJobId,
+  checkPriority,
+  idempotencyKeyIn,
+  wrappedSignal,
+} from './checks.ts';
+import { asFault, hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
 import { takeInInbox } from './inbox-rows.ts';
 import { noQueries } from './query-planner.ts';
+import { sendEvent } from './send-event.ts';
 import type { ServiceOptions } from './service-options.ts';
-import { submitList } from './submit-list.ts';
+import { removeJob } from './remove-job.ts';
+import { submitFresh, submitList } from './submit-list.ts';
+import type { FreshJob } from './submit-list.ts';
 import { cleanText } from './text.ts';
 import { traceSubmit } from './tracing.ts';
 
@@ -81,9 +92,27 @@ export class LeaderJobService implements JobService {
     return submitList(jobs, {
       parse: (job) => this.#parsed(job.document, job.jobId),
       submit: (document, options) => this.submitParsed(document, options),
+      submitNew: (fresh) => this.#submitNew(fresh),
       takenIds: (ids) => this.#options.store.takenIds(this.#shard, ids),
       alone: (ids, act) => this.#keys.run(ids.map(lockedId), act),
     });
+  }
+
+  /** Together, with one promise for all of them. */
+  async #submitNew(jobs: readonly FreshJob[]): Promise<readonly (JobReply | MillraceError)[]> {
+    // Each has a span of its own.
+    if (isTracing()) {
+      const alone = ({ document, options }: FreshJob): Promise<JobReply | MillraceError> =>
+        this.submitParsed(document, { ...options, isFresh: true }).catch(asFault);
+      return Promise.all(jobs.map(alone));
+    }
+    const replies = this.#options.dispatcher.askAll(jobs, submitFresh);
+    return (await replies).map((reply) => (isMillraceError(reply) ? reply : asJob(reply)));
+  }
+
+  send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply> {
+    const { flows } = this.#options;
+    return sendEvent(event, body, options, { flows, submitAll: (jobs) => this.submitAll(jobs) });
   }
 
   #parsed(document: unknown, jobId: JobId): JobDocument {
@@ -141,7 +170,7 @@ export class LeaderJobService implements JobService {
 
   #submit(
     document: JobDocument,
-    { jobId, seeds, inboxNo }: InnerOptions,
+    { jobId, seeds, inboxNo, startedBy }: InnerOptions,
     scopes: readonly string[],
   ): Promise<JobReply> {
     const event = (keys: KnownKeys, ask: Ask): Submit => ({
@@ -152,6 +181,7 @@ export class LeaderJobService implements JobService {
       ...keys,
       ...(seeds === undefined ? {} : { seeds }),
       ...(inboxNo === undefined ? {} : { inboxNo }),
+      ...(startedBy === undefined ? {} : { startedBy }),
     });
     const { dispatcher } = this.#options;
     const reply =
@@ -192,6 +222,18 @@ export class LeaderJobService implements JobService {
       reason: cleanText(reason),
     });
     return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
+  }
+
+  async setPriority(jobId: JobId, given: unknown): Promise<JobReply> {
+    const priority = checkPriority(given);
+    const event = (ask: Ask): SchedulerEvent => ({ type: 'setPriority', ask, jobId, priority });
+    return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
+  }
+
+  /** Nobody submits a job of this id meanwhile, or brings it back into memory. */
+  async remove(jobId: JobId): Promise<void> {
+    checkId(jobId, 'job');
+    return this.#keys.run([lockedId(jobId)], () => removeJob(this.#options, jobId));
   }
 
   async rerun(jobId: JobId, expectedRun?: number): Promise<JobReply> {
@@ -335,8 +377,10 @@ export class LeaderJobService implements JobService {
       return { image, given: image === null ? {} : await givenResults(this.#options, image) };
     };
     const found = ({ image }: BroughtBack): JobImage[] => (image === null ? [] : [image]);
-    const reply = dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found);
-    return asJob(await reply);
+    // It is not removed while it is read.
+    return this.#keys.run([lockedId(jobId)], async () =>
+      asJob(await dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found)),
+    );
   }
 
   get #shard(): number {

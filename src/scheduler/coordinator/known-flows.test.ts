@@ -61,7 +61,7 @@ test('a flow is known from its first registration on, also to the next leader', 
   expect(await flows.declare([v1])).toEqual([]);
   expect(executor(await again())).toBe('1');
   expect(flows.list()).toEqual([
-    { name: 'order', version: v1.version, input: { type: 'null' }, nodes: [] },
+    { name: 'order', version: v1.version, input: { type: 'null' }, on: [], nodes: [] },
   ]);
 });
 
@@ -138,4 +138,38 @@ test('a job document is left as it is, and fields of the job win over those of t
     priority: 0,
     tasks: [{ id: 'a', executor: '1' }],
   });
+});
+
+const listening = (version: string, on: unknown): FlowDeclaration => {
+  const { template, ...rest } = flow(version);
+  return { ...rest, template: { ...template, on } as FlowDeclaration['template'] };
+};
+
+test('an event starts the flows whose current version names it', async () => {
+  const { flows, live, again } = await known();
+  const [old, fresh] = [listening('1', ['a', 'b']), listening('2', ['b', '__proto__'])];
+  await flows.declare([old]);
+  live.has(old);
+  expect(flows.listening('a')).toEqual([{ flow: 'order', takesInput: false }]);
+  await flows.declare([fresh]);
+  live.has(old, fresh);
+  expect([flows.listening('a'), flows.listening('b').length]).toEqual([[], 1]);
+  expect((await again()).listening('__proto__')).toHaveLength(1);
+  expect(flows.listening('constructor')).toEqual([]);
+  expect(flows.list()).toMatchObject([{ on: ['b', '__proto__'] }]);
+  // The job document has no such field.
+  expect(flows.document({ flow: 'order' })).not.toHaveProperty('on');
+  live.has(old);
+  expect(flows.listening('a')).toHaveLength(1);
+  await flows.forget('order');
+  expect([flows.listening('b'), flows.events()]).toEqual([[], []]);
+});
+
+test('what another version has stored and this one cannot read does not stop a leader', async () => {
+  const { flows, again } = await known();
+  await flows.declare([listening('1', 'not a list'), { ...flow('2'), name: 'other' }]);
+  const next = await again();
+  expect(next.list().map(({ name }) => name)).toEqual(['other']);
+  expect(await next.declare([v2])).toEqual(['order']);
+  expect(next.list().map(({ name }) => name)).toEqual(['order', 'other']);
 });

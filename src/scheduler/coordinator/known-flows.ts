@@ -10,7 +10,9 @@ import {
   FLOWS_CAPABILITY,
   MillraceError,
   didYouMean,
+  eventsOf,
   flowDocument,
+  isMillraceError,
   parseFlows,
 } from '../core/index.ts';
 import type { FlowDeclaration, Json, NodeId, Settings } from '../core/index.ts';
@@ -37,6 +39,8 @@ export class KnownFlows implements FlowService {
   readonly #options: KnownFlowsOptions;
   /** The version that was first seen last comes first. */
   readonly #byName: Map<string, readonly FlowDeclaration[]>;
+  /** Flows of which a version, perhaps not the current one, is started by the event. Null after a change. */
+  #byEvent: ReadonlyMap<string, readonly string[]> | null = null;
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -67,6 +71,7 @@ export class KnownFlows implements FlowService {
           name,
           version: flow.version,
           input: flow.input ?? { type: 'null' },
+          on: eventsOf(flow),
           nodes: having.map(({ id }) => id),
         },
       ];
@@ -75,6 +80,34 @@ export class KnownFlows implements FlowService {
 
   check(name: string): void {
     if (!this.#byName.has(name)) throw this.#unknown(name);
+  }
+
+  /** The flows that the event starts now, by name. One without input is started without its data. */
+  listening(event: string): readonly { readonly flow: string; readonly takesInput: boolean }[] {
+    const candidates = this.#flowsByEvent().get(event) ?? [];
+    const nodes = candidates.length === 0 ? [] : this.#options.nodes();
+    return candidates.toSorted().flatMap((flow) => {
+      const current = this.#current(flow, nodes);
+      const isStarted = current !== null && eventsOf(current).includes(event);
+      return isStarted ? [{ flow, takesInput: current.input !== null }] : [];
+    });
+  }
+
+  /** Those that a flow names. */
+  events(): readonly string[] {
+    return [...this.#flowsByEvent().keys()];
+  }
+
+  #flowsByEvent(): ReadonlyMap<string, readonly string[]> {
+    if (this.#byEvent !== null) return this.#byEvent;
+    const all = new Map<string, string[]>();
+    for (const [name, versions] of this.#byName) {
+      for (const event of new Set(versions.flatMap(eventsOf))) {
+        all.set(event, [...(all.get(event) ?? []), name]);
+      }
+    }
+    this.#byEvent = all;
+    return all;
   }
 
   /** Resolves when all of them are stored. Returns the names of flows with a version that was not known. */
@@ -92,6 +125,7 @@ export class KnownFlows implements FlowService {
         [],
       );
       for (const [name, versions] of changed) this.#byName.set(name, versions);
+      this.#byEvent = null;
       return changed.map(([name]) => name);
     });
   }
@@ -101,6 +135,7 @@ export class KnownFlows implements FlowService {
       this.check(name);
       await this.#change([], [name]);
       this.#byName.delete(name);
+      this.#byEvent = null;
     });
   }
 
@@ -170,10 +205,18 @@ export class KnownFlows implements FlowService {
 
 const NAME_MAX = 80;
 
-/** Of one flow, in the order in which they are stored. */
+/** Of one flow, in the order in which they are stored. One that cannot be read, because a server of another version has
+ * stored it, is left out until a worker publishes it again: no leader may fail because of it. */
 function versionsIn(declaration: string): readonly FlowDeclaration[] {
   const list = JSON.parse(declaration) as readonly unknown[];
-  return list.flatMap((each) => parseFlows([each]));
+  return list.flatMap((each) => {
+    try {
+      return parseFlows([each]);
+    } catch (error) {
+      if (isMillraceError(error)) return [];
+      throw error;
+    }
+  });
 }
 
 /** The versions that a node lists among its capabilities. */

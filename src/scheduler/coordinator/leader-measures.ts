@@ -30,7 +30,11 @@ const OUTCOMES: Partial<Record<LogKind, AttemptOutcome>> = {
   discarded: 'discarded',
 };
 
-const JOB_ENDS = ['job.succeeded', 'job.failed', 'job.cancelled'] as const;
+const JOB_STATES_AT_END: ReadonlyMap<LogKind, string> = new Map<LogKind, string>([
+  ['job.succeeded', 'succeeded'],
+  ['job.failed', 'failed'],
+  ['job.cancelled', 'cancelled'],
+]);
 
 /** Stages of a query are named by their tasks: `s2.0` is the first task of stage 2. */
 const FRAGMENT_ID = /^s(\d+)\./;
@@ -56,7 +60,9 @@ export class LeaderMeasures {
   readonly poll: Histogram = new Histogram();
   /** From the first assignment of a stage to its last completion. */
   readonly stage: Histogram = new Histogram();
-  readonly jobsEnded: Map<string, number> = new Map(JOB_ENDS.map((kind) => [stateOf(kind), 0]));
+  readonly jobsEnded: Map<string, number> = new Map(
+    [...JOB_STATES_AT_END.values()].map((state) => [state, 0]),
+  );
   readonly attempts: Map<AttemptOutcome, number> = new Map(
     Object.values(OUTCOMES).map((outcome) => [outcome, 0]),
   );
@@ -80,15 +86,7 @@ export class LeaderMeasures {
   ): void {
     this.commit.observe(tookMs / 1_000);
     let tasks: ReadonlyMap<number, TaskRow> | null = null;
-    const rowOf = (key: number): TaskRow | undefined => {
-      tasks ??= new Map(
-        [...rows.taskInserts, ...rows.taskUpdates].map((row) => [
-          keyOf(row.jobNo, row.taskNo),
-          row,
-        ]),
-      );
-      return tasks.get(key);
-    };
+    const rowOf = (key: number): TaskRow | undefined => (tasks ??= tasksIn(rows)).get(key);
     for (const event of rows.events) {
       if (event.jobNo === null) continue;
       if (event.taskNo === null) this.#jobEvent(event, event.jobNo);
@@ -117,8 +115,8 @@ export class LeaderMeasures {
       this.#duplicates.set(key, { ...running, since: event.at, fence: event.fence });
     // A task that ends without having run, such as a blocked one of a cancelled job, is not an attempt.
     if (outcome === undefined || running === undefined) return;
-    const duplicate = this.#duplicates.get(key);
-    this.#duplicates.delete(key);
+    const duplicate = this.#duplicates.size === 0 ? undefined : this.#duplicates.get(key);
+    if (duplicate !== undefined) this.#duplicates.delete(key);
     // Whichever of the two has ended, the other one goes on, or ends with an event of its own.
     const isSecond = duplicate !== undefined && duplicate.fence === event.fence;
     if (duplicate === undefined) this.#running.delete(key);
@@ -142,19 +140,21 @@ export class LeaderMeasures {
   }
 
   #jobEvent({ kind }: EventView, job: JobNo): void {
-    const end = JOB_ENDS.find((each) => each === kind);
-    if (end === undefined) return;
-    const state = stateOf(end);
+    const state = JOB_STATES_AT_END.get(kind);
+    if (state === undefined) return;
     this.jobsEnded.set(state, (this.jobsEnded.get(state) ?? 0) + 1);
-    for (const { from, to } of this.#stages.get(job)?.values() ?? []) {
-      this.stage.observe((to - from) / 1_000);
-    }
+    const stages = this.#stages.get(job);
+    if (stages === undefined) return;
+    for (const { from, to } of stages.values()) this.stage.observe((to - from) / 1_000);
     this.#stages.delete(job);
   }
 }
 
-function stateOf(kind: (typeof JOB_ENDS)[number]): string {
-  return kind.slice('job.'.length);
+function tasksIn({ taskInserts, taskUpdates }: NamedBatch): ReadonlyMap<number, TaskRow> {
+  const tasks = new Map<number, TaskRow>();
+  for (const row of taskInserts) tasks.set(keyOf(row.jobNo, row.taskNo), row);
+  for (const row of taskUpdates) tasks.set(keyOf(row.jobNo, row.taskNo), row);
+  return tasks;
 }
 
 function keyOf(job: number, task: number): number {

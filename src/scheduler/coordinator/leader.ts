@@ -127,7 +127,6 @@ export class Leader implements LeaderServices {
     const { measures = new LeaderMeasures() } = options;
     measures.forget();
     const taskLogs = taskLogWriter(options, () => dispatcher);
-    const executorOf = (event: EventView): string | null => dispatcher.peek(assigned(event));
     const dispatcher: Dispatcher = new Dispatcher({
       store,
       clock,
@@ -135,7 +134,7 @@ export class Leader implements LeaderServices {
       memory,
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
-        measures.committed(rows, tookMs, executorOf);
+        dispatcher.peek((state) => measures.committed(rows, tookMs, executorsIn(state)));
         traceEnds(rows);
         options.onCommitted?.(rows, at);
       },
@@ -187,7 +186,8 @@ export class Leader implements LeaderServices {
     const { planner = null, isProcessGone = isGoneHere, webhookSecrets = [] } = options;
     const signsWebhooks = webhookSecrets.length > 0;
     const own = { settings, handshake, planner, isProcessGone, signsWebhooks };
-    const shared = { store, shard: elected.term.shard, ...own, ...parts };
+    const { term } = elected;
+    const shared = { store, shard: term.shard, term, ...own, ...parts };
     this.term = elected.term;
     this.operators = parts.operators;
     this.flows = parts.flows;
@@ -270,8 +270,8 @@ function taskLogWriter(
 }
 
 /** The executor of a task that was just assigned. */
-function assigned({ jobNo, taskNo }: EventView): (state: SchedulerState) => string | null {
-  return ({ jobs, tasks }) => {
+function executorsIn({ jobs, tasks }: SchedulerState): (event: EventView) => string | null {
+  return ({ jobNo, taskNo }) => {
     const slot = jobNo === null || taskNo === null ? null : (jobs.get(jobNo)?.slot(taskNo) ?? null);
     return slot === null ? null : tasks.requirement(slot).executor;
   };

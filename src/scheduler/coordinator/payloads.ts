@@ -118,6 +118,13 @@ export class Payloads {
     const hydrated: Hydrated = { ready: [], failed: [], skipped: [], early: [], count: 0 };
     if (assignments.length === 0) return hydrated;
     const templates = await this.#inputs(assignments.map(({ lease }) => lease));
+    if (assignments.every((each, at) => isFirstAndPlain(each, templates[at] ?? null))) {
+      for (const [at, each] of assignments.entries()) {
+        hydrated.ready.push(ready(each, templates[at] ?? 'null', NO_STEPS, NO_CHILDREN));
+      }
+      hydrated.count = assignments.length;
+      return hydrated;
+    }
     const steps = await this.#steps(assignments);
     const members = new Map<Assignment, readonly (string | null)[]>();
     for (const each of assignments) {
@@ -230,6 +237,12 @@ function references(
 /** Nothing in it can refer to a result, so it goes out as it is. */
 function isPlain(template: string | null): boolean {
   return template === null || !template.includes('$');
+}
+
+/** Most are: it was never given out before, so it has neither steps nor children, and its input is what was stored. */
+function isFirstAndPlain(assignment: Assignment, template: string | null): boolean {
+  if (assignment.lease.fence > 1 || assignment.members !== undefined) return false;
+  return isPlain(template) && !isWebhookJob(assignment);
 }
 
 /** Most are: nothing has to be read or put together. */

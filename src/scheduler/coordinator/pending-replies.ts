@@ -1,10 +1,15 @@
 import type { Ask, MillraceError, Reply, ReplyBody } from '../core/index.ts';
 import { deferred } from '../../kit/index.ts';
-import type { Deferred } from '../../kit/index.ts';
+
+/** Who waits for a reply. */
+interface Waiting {
+  answer(body: ReplyBody, ask: Ask): void;
+  refuse(why: MillraceError, ask: Ask): void;
+}
 
 /** The replies that callers wait for. Each is delivered once; one without a caller is dropped. */
 export class PendingReplies {
-  readonly #answers: Map<Ask, Deferred<ReplyBody>> = new Map();
+  readonly #waiting: Map<Ask, Waiting> = new Map();
   #last = 0;
 
   next(): Ask {
@@ -13,24 +18,68 @@ export class PendingReplies {
   }
 
   wait(ask: Ask): Promise<ReplyBody> {
-    const answer = deferred<ReplyBody>();
-    this.#answers.set(ask, answer);
-    return answer.promise;
+    const { promise, resolve: answer, reject: refuse } = deferred<ReplyBody>();
+    this.#waiting.set(ask, { answer, refuse });
+    return promise;
+  }
+
+  /** One promise for the replies to the next `count` asks: one for each would cost more than to answer it. */
+  list(count: number): ReplyList {
+    return new ReplyList((this.#last + 1) as Ask, count);
+  }
+
+  /** The reply goes to the list. */
+  gather(ask: Ask, list: ReplyList): void {
+    this.#waiting.set(ask, list);
   }
 
   answer({ ask, body }: Reply): void {
-    const answer = this.#answers.get(ask);
-    this.#answers.delete(ask);
-    if (body.type === 'refused') answer?.reject(body.error);
-    else answer?.resolve(body);
+    const waiting = this.#waiting.get(ask);
+    this.#waiting.delete(ask);
+    if (body.type === 'refused') waiting?.refuse(body.error, ask);
+    else waiting?.answer(body, ask);
   }
 
   refuse(ask: Ask, why: MillraceError): void {
-    this.#answers.get(ask)?.reject(why);
-    this.#answers.delete(ask);
+    this.#waiting.get(ask)?.refuse(why, ask);
+    this.#waiting.delete(ask);
   }
 
   refuseAllBut(kept: ReadonlySet<Ask>, why: MillraceError): void {
-    for (const ask of this.#answers.keys()) if (!kept.has(ask)) this.refuse(ask, why);
+    for (const ask of this.#waiting.keys()) if (!kept.has(ask)) this.refuse(ask, why);
+  }
+}
+
+export type Outcomes = readonly (ReplyBody | MillraceError)[];
+
+/** What became of each of some asks that follow on each other: one that is refused refuses no other. */
+export class ReplyList implements Waiting {
+  readonly #first: Ask;
+  readonly #outcomes: (ReplyBody | MillraceError)[] = [];
+  readonly #done = deferred<Outcomes>();
+  #left: number;
+
+  constructor(first: Ask, count: number) {
+    this.#first = first;
+    this.#left = count;
+    if (count === 0) this.#done.resolve([]);
+  }
+
+  get promise(): Promise<Outcomes> {
+    return this.#done.promise;
+  }
+
+  answer(body: ReplyBody, ask: Ask): void {
+    this.#put(body, ask);
+  }
+
+  refuse(why: MillraceError, ask: Ask): void {
+    this.#put(why, ask);
+  }
+
+  #put(outcome: ReplyBody | MillraceError, ask: Ask): void {
+    this.#outcomes[ask - this.#first] = outcome;
+    this.#left -= 1;
+    if (this.#left === 0) this.#done.resolve(this.#outcomes);
   }
 }

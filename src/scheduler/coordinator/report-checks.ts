@@ -2,10 +2,11 @@
  * fails the task instead: a repeated report would be no better. */
 import { MillraceError, TASKS_PER_JOB_LIMIT } from '../core/index.ts';
 import type { LeaseName, ReportItem, Settings } from '../core/index.ts';
+import { SUBMITTED_STEP, submittedJobId } from '../contract/index.ts';
 import type { WorkerReport } from '../contract/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
 import { payloadFault, sizeFault, stepNameFault } from './payload-checks.ts';
-import { checkedSuspension } from './suspension-checks.ts';
+import { checkedDocument, checkedSuspension, reservedNameFault } from './suspension-checks.ts';
 import type { LeasedJob, SuspensionChecks } from './suspension-checks.ts';
 import { cleanText } from './text.ts';
 
@@ -53,7 +54,26 @@ export function checkedReport(report: WorkerReport, checks: ReportChecks): Repor
       if ('code' in checked) return failed(lease, checked.code, checked.message);
       return { kind: 'suspended', lease, until: checked };
     }
+    case 'submitted':
+      return checkedSubmission(report, checks);
   }
+}
+
+/** The job and the step that says so come into being together. */
+function checkedSubmission(
+  { lease, run, name, document }: Extract<WorkerReport, { kind: 'submitted' }>,
+  checks: ReportChecks,
+): ReportItem {
+  if (!isCount(run, COUNT_MAX)) throw badRun(run);
+  const step = `${SUBMITTED_STEP}${name}`;
+  const wrong = reservedNameFault(step);
+  if (wrong !== null)
+    return failed(lease, 'bad_step', `the name ${name.slice(0, 80)} of a submission ${wrong}`);
+  const parsed = checkedDocument(document, checks, null);
+  if ('code' in parsed) return failed(lease, parsed.code, parsed.message);
+  const jobId = submittedJobId(lease, run, name);
+  const job = { jobId, document: parsed.document, ended: null };
+  return { kind: 'step', lease, name: step, body: JSON.stringify({ jobId }), job };
 }
 
 /** No worker was ever given such a lease, and the store could not even look for it. */
@@ -75,6 +95,10 @@ function badWait(waitMs: number): MillraceError {
     code: 'bad_input',
     what: `${waitMs} is not a valid time to wait, in milliseconds.`,
   });
+}
+
+function badRun(run: number): MillraceError {
+  return new MillraceError({ code: 'bad_input', what: `${run} is not the number of a run.` });
 }
 
 /** Columns of four bytes in the databases. */

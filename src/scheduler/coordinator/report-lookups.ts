@@ -8,6 +8,7 @@ import type {
   JobImage,
   JobState,
   ReportItem,
+  SubmittedJob,
   TaskDocument,
 } from '../core/index.ts';
 import type { ServiceOptions } from './service-options.ts';
@@ -29,6 +30,7 @@ const LOOKS = 16;
 
 /** Null when nothing has to be looked up. */
 export function lookUp(where: Where, items: readonly ReportItem[]): (() => Promise<Found>) | null {
+  if (!items.some(({ kind }) => kind === 'suspended')) return null;
   const jobs = items.flatMap(jobsOf);
   const called = jobs.flatMap(({ document }) => document?.tasks ?? []);
   const tasks = [...items.flatMap(childrenOf), ...called];
@@ -67,6 +69,9 @@ async function lookAt(
 
 /** The item with what was found about it. */
 export function withFound(item: ReportItem, { keys, ended }: Found): ReportItem {
+  if (item.kind === 'step' && item.job !== undefined) {
+    return { ...item, job: { ...item.job, ...keys, ended: ended.get(item.job.jobId) ?? null } };
+  }
   if (item.kind !== 'suspended') return item;
   const { until } = item;
   if (until.type === 'children') return { ...item, until: { ...until, ...keys } };
@@ -81,6 +86,7 @@ function childrenOf(item: ReportItem): readonly TaskDocument[] {
   return item.kind === 'suspended' && item.until.type === 'children' ? item.until.tasks : [];
 }
 
-function jobsOf(item: ReportItem): readonly ChildJob[] {
+function jobsOf(item: ReportItem): readonly (ChildJob | SubmittedJob)[] {
+  if (item.kind === 'step') return item.job === undefined ? [] : [item.job];
   return item.kind === 'suspended' && item.until.type === 'wait' ? item.until.jobs : [];
 }

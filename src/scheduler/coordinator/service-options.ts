@@ -1,7 +1,7 @@
 /** What the services of the leader share. */
 import type { Settings } from '../core/index.ts';
 import type { Handshake } from '../contract/index.ts';
-import type { Store } from '../store/index.ts';
+import type { Store, Term } from '../store/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { KnownFlows } from './known-flows.ts';
 import type { KnownOperators } from './known-operators.ts';
@@ -13,6 +13,7 @@ import type { TaskLogWriter } from './task-log-writer.ts';
 export interface ServiceOptions {
   readonly store: Store;
   readonly shard: number;
+  readonly term: Term;
   readonly settings: Settings;
   readonly dispatcher: Dispatcher;
   readonly measures: LeaderMeasures;

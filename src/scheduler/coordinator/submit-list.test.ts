@@ -2,6 +2,7 @@ import { beforeEach, expect, test, vi } from 'vitest';
 import { MillraceError } from '../core/index.ts';
 import type { NewJob } from '../contract/index.ts';
 import type { Store } from '../store/index.ts';
+import { gated } from '../../../test/rig/gated-store.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../../../test/rig/lead.ts';
 import type { Led } from '../../../test/rig/lead.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
@@ -71,4 +72,37 @@ test('a store that does not answer refuses each of them, and the next try finds 
   all.mockRestore();
   one.mockRestore();
   expect(await outcomes(list)).toEqual([true, true]);
+});
+
+test('one that the store refuses refuses no other of its list', async () => {
+  const clock = new VirtualClock();
+  const gate = gated(memoryStore(clock));
+  gate.refuseIf(({ jobInserts }) =>
+    jobInserts.some(({ name }) => name === 'poison')
+      ? new MillraceError({ code: 'bad_row', what: 'A row is bad.' })
+      : null,
+  );
+  led = await lead(gate.store, clock);
+  await led.leader.loaded;
+  const list = [job('a'), job('b', { name: 'poison' }), job('c')];
+  expect(await outcomes(list)).toEqual([true, 'bad_input', true]);
+  expect(await outcomes([job('a'), job('c')])).toEqual([false, false]);
+});
+
+test('a list that is more than the leader can take is taken as far as it can', async () => {
+  const clock = new VirtualClock();
+  led = await lead(memoryStore(clock), clock, { backlogMax: 3 });
+  await led.leader.loaded;
+  const names = ['a', 'b', 'c', 'd', 'e'];
+  const answers = await outcomes(names.map((name) => job(name)));
+  expect(answers.slice(0, 3)).toEqual([true, true, true]);
+  expect(answers.slice(3)).toEqual(['overloaded', 'overloaded']);
+});
+
+test('each job of a list hears that the leader has stepped down', async () => {
+  const why = new MillraceError({ code: 'shutting_down', what: 'The leader goes.' });
+  const answers = outcomes([job('a'), job('b')]);
+  await led.leader.end(why);
+  expect(await outcomes([job('c'), job('d')])).toHaveLength(2);
+  expect((await answers).every((each) => each !== false)).toBe(true);
 });

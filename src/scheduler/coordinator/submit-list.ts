@@ -2,10 +2,12 @@
  * A list of jobs whose callers chose the ids. The store is asked once which of them are taken, and all others are
  * submitted together: a look-up for each job would cost the leader more than the job itself.
  */
-import type { JobDocument, JobId, MillraceError } from '../core/index.ts';
+import { defined } from '../../kit/index.ts';
+import type { Ask, JobDocument, JobId, MillraceError, Submit } from '../core/index.ts';
 import type { JobReply, NewJob, SubmitOptions } from '../contract/index.ts';
 import { asFault } from './faults.ts';
 import { keyScopes } from './known-keys.ts';
+import { inTrace } from './tracing.ts';
 
 type Outcome = JobReply | MillraceError;
 
@@ -13,15 +15,20 @@ export interface ListPort {
   parse(job: NewJob): JobDocument;
   /** With `isFresh` nothing is looked up for a job that names no key. */
   submit(document: JobDocument, options: SubmitOptions): Promise<JobReply>;
+  /** Jobs that name no key and whose ids are new: an outcome for each. */
+  submitNew(jobs: readonly FreshJob[]): Promise<readonly Outcome[]>;
   takenIds(ids: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   /** Nobody else submits a job with one of these ids meanwhile. */
   alone(ids: readonly JobId[], act: () => Promise<void>): Promise<void>;
 }
 
-interface Entry {
-  readonly at: number;
+export interface FreshJob {
   readonly document: JobDocument;
   readonly options: SubmitOptions;
+}
+
+interface Entry extends FreshJob {
+  readonly at: number;
 }
 
 /** An outcome for each of the jobs; one that is refused refuses no other. */
@@ -33,11 +40,10 @@ export async function submitList(
   const plain = new Map<JobId, Entry>();
   const others: Entry[] = [];
   for (const [at, job] of jobs.entries()) {
-    const { document: _, ...options } = job;
     try {
       const document = port.parse(job);
-      const entry = { at, document, options };
-      if (isPlain(document, options) && !plain.has(job.jobId)) plain.set(job.jobId, entry);
+      const entry = { at, document, options: job };
+      if (isPlain(document, job) && !plain.has(job.jobId)) plain.set(job.jobId, entry);
       else others.push(entry);
     } catch (error) {
       outcomes[at] = asFault(error);
@@ -46,7 +52,7 @@ export async function submitList(
   const submit = async ({ at, document, options }: Entry): Promise<void> => {
     outcomes[at] = await port.submit(document, options).catch(asFault);
   };
-  const known = submitPlain([...plain.values()], port, submit);
+  const known = submitPlain([...plain.values()], port, outcomes, submit);
   // After those have taken their ids: a second one of the same id is answered when the first one is there.
   await Promise.all([known, ...others.map(submit)]);
   return outcomes;
@@ -56,6 +62,7 @@ export async function submitList(
 async function submitPlain(
   plain: readonly Entry[],
   port: ListPort,
+  outcomes: Outcome[],
   submit: (entry: Entry) => Promise<void>,
 ): Promise<void> {
   let rest = plain;
@@ -66,9 +73,8 @@ async function submitPlain(
       const taken = await port.takenIds(ids).catch(() => new Set(ids));
       rest = plain.filter(({ options }) => taken.has(options.jobId));
       const fresh = plain.filter(({ options }) => !taken.has(options.jobId));
-      await Promise.all(
-        fresh.map((entry) => submit({ ...entry, options: { ...entry.options, isFresh: true } })),
-      );
+      const made = await port.submitNew(fresh).catch((why) => fresh.map(() => asFault(why)));
+      for (const [no, { at }] of fresh.entries()) outcomes[at] = made[no] as Outcome;
     });
   }
   await Promise.all(rest.map(submit));
@@ -77,4 +83,11 @@ async function submitPlain(
 /** Only its id has to be looked up. */
 function isPlain(document: JobDocument, { isFresh = false }: SubmitOptions): boolean {
   return !isFresh && document.idempotencyKey === null && keyScopes(document.tasks).length === 0;
+}
+
+/** Nothing is looked up for it. */
+export function submitFresh({ document, options }: FreshJob, ask: Ask): Submit {
+  const { jobId, trace, startedBy } = options;
+  const placed = inTrace(document, trace ?? null);
+  return { type: 'submit', ask, jobId, document: placed, ...defined({ startedBy }) };
 }

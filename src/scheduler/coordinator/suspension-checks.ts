@@ -101,7 +101,7 @@ function checkedWait(
 const ID_RULE = `use up to ${ID_LENGTH_MAX} letters, digits and _ . : @ + = -`;
 
 /** Names that begin with `$` belong to waits, so that no step of a user can be taken for one. */
-function reservedNameFault(step: string): string | null {
+export function reservedNameFault(step: string): string | null {
   if (!step.startsWith('$')) return 'does not begin with $';
   if (cleanText(step) !== step) return 'contains a character that cannot be stored';
   return stepNameFault(step);
@@ -109,7 +109,7 @@ function reservedNameFault(step: string): string | null {
 
 function checkedJob(
   { step, jobId, document }: CalledJob,
-  { settings, documentOf }: SuspensionChecks,
+  checks: SuspensionChecks,
   parent: LeasedJob | null,
 ): ChildJob | TaskError {
   const wrong = childIdFault(jobId, parent);
@@ -120,12 +120,21 @@ function checkedJob(
     // It is planned when the task waits for it.
     return { step, jobId, document: null, ended: null };
   }
+  const parsed = checkedDocument(document, checks, parent);
+  return 'code' in parsed ? parsed : { step, jobId, ...parsed, ended: null };
+}
+
+/** The document of a job that a task calls or submits; a called one inherits from its caller. */
+export function checkedDocument(
+  document: unknown,
+  { settings, documentOf }: SuspensionChecks,
+  caller: LeasedJob | null,
+): { readonly document: JobDocument } | TaskError {
   const read = (): JobDocument =>
-    parseJobDocument(inheriting(documentOf(document), parent), settings);
+    parseJobDocument(inheriting(documentOf(document), caller), settings);
   const parsed = documentOr('bad_child_job', read);
-  if ('code' in parsed) return parsed;
   // The id identifies the job already; a key could name another user's.
-  return { step, jobId, document: { ...parsed.document, idempotencyKey: null }, ended: null };
+  return 'code' in parsed ? parsed : { document: { ...parsed.document, idempotencyKey: null } };
 }
 
 /** The caller should not wait longer than for a task of its own, nor leave more behind. */

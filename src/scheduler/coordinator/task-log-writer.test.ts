@@ -36,7 +36,7 @@ class Scene {
     };
     this.writer = new TaskLogWriter({
       store: {
-        taskLog: { append, read: async () => [], prune: async () => false },
+        taskLog: { append, read: async () => [], prune: async () => false, remove: async () => {} },
         jobRow: async (_shard, id) => (this.stored.has(id) ? ({ id } as JobRow) : null),
       },
       shard: 0,

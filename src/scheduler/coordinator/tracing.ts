@@ -27,9 +27,14 @@ export function traceSubmit(
   { jobId, trace = null }: Pick<SubmitOptions, 'jobId' | 'trace'>,
   submit: (document: JobDocument) => Promise<JobReply>,
 ): Promise<JobReply> {
-  if (document.options.trace !== null) return submit(document);
-  if (trace !== null) return submit(placed(document, trace));
-  return isTracing() ? inNewTrace(document, jobId, submit) : submit(document);
+  const isPlaced = document.options.trace !== null || trace !== null;
+  if (isPlaced || !isTracing()) return submit(inTrace(document, trace));
+  return inNewTrace(document, jobId, submit);
+}
+
+/** At its own place, or else at that of the call. */
+export function inTrace(document: JobDocument, trace: Trace | null): JobDocument {
+  return trace === null || document.options.trace !== null ? document : placed(document, trace);
 }
 
 async function inNewTrace(

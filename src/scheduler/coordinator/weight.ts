@@ -24,6 +24,8 @@ export function weightOf(event: SchedulerEvent): number {
     case 'reject':
     case 'dropInbox':
     case 'cancel':
+    case 'setPriority':
+    case 'noteRemoval':
     case 'register':
     case 'heartbeat':
     case 'poll':
@@ -47,7 +49,12 @@ function itemWeight(item: ReportItem): number {
     case 'completed':
       return EVENT_BYTES + (item.result?.length ?? 0);
     case 'step':
-      return EVENT_BYTES + item.name.length + item.body.length;
+      return (
+        EVENT_BYTES +
+        item.name.length +
+        item.body.length +
+        (item.job === undefined ? 0 : documentWeight(item.job.document))
+      );
     case 'suspended': {
       const { until } = item;
       if (until.type === 'children') return tasksWeight(until.tasks);

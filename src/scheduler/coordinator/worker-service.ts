@@ -219,12 +219,9 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       documentOf: (called: unknown) => this.#options.flows.document(called),
     };
     const items = reports.map((report) => checkedReport(report, checks));
-    const called = reports.map((report) => {
-      const job = report.kind === 'suspended' ? this.#jobOf(report.lease) : null;
-      return queriesIn(report, job?.priority ?? null);
-    });
+    const called = queriesIn(reports, ({ lease }) => this.#jobOf(lease)?.priority ?? null);
     const reply = await this.#report(session, items);
-    for (const [at, queries] of called.entries()) {
+    for (const [at, queries] of called) {
       const isTaken = reply.verdicts[at] === 'ok' && items[at]?.kind === 'suspended';
       if (isTaken) for (const query of queries) this.#queries.begin(query);
     }

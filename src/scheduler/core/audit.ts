@@ -58,6 +58,8 @@ function auditJob(state: SchedulerState, job: Job): void {
     same(`${task}: its number`, tasks.no(slot), no);
     same(`${task}: has a lease`, leases.has(slot), tasks.state(slot) === 'running');
     same(`${task}: is queued`, tasks.queue(slot) !== null, tasks.state(slot) === 'ready');
+    const lane = tasks.queue(slot)?.home.lane.priority ?? tasks.priority(slot);
+    same(`${task}: its lane is that of its priority`, lane, tasks.priority(slot));
     const isAccepted = tasks.acceptedFence.get(slot) <= tasks.fence.get(slot);
     same(`${task}: no fence was accepted that was never given`, isAccepted, true);
     auditKeeper(state, slot, task);
@@ -90,6 +92,9 @@ function auditJobIndices(state: SchedulerState): void {
   }
   for (const [key, job] of state.debounced) {
     same(`debounce key ${key}: its job is live`, jobs.get(job.no), job);
+  }
+  for (const [key, job] of state.singletons) {
+    same(`singleton ${key}: its job is live`, jobs.get(job.no), job);
   }
   for (const [key, job] of state.batches) {
     same(`batch ${key}: its first job is live`, jobs.get(job.no), job);

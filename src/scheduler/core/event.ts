@@ -4,13 +4,14 @@
  */
 import type { AwaitedSignal } from './job/waits.ts';
 import type { JobDocument, TaskDocument } from './document/document.ts';
+import type { StartedBy } from './document/job-options.ts';
 import type { JobId, NodeId, ScheduleId, SessionId, TaskId, TaskNo } from './ids.ts';
 import type { NodeOffer } from './node/node.ts';
 import type { TaskError, TaskRef } from './rows.ts';
 import type { PauseTarget } from './queue/pause.ts';
 import type { ScheduleSpec } from './schedule/schedule.ts';
 import type { LeaseName } from './task/lease.ts';
-import type { JobState, TerminalState } from './task/chart.ts';
+import type { JobState, Priority, TerminalState } from './task/chart.ts';
 
 declare const askBrand: unique symbol;
 /** Identifies the caller that waits for the reply. */
@@ -34,6 +35,7 @@ export interface Submit {
   readonly pendingKeys?: ReadonlyMap<string, TaskRef>;
   /** The inbox row that this job came from: deleted in the same transaction. */
   readonly inboxNo?: number;
+  readonly startedBy?: StartedBy;
 }
 
 /** An inbox row whose document is not valid: kept as a failed job, so that its owner can see why. */
@@ -58,6 +60,22 @@ export interface Cancel {
   readonly ask: Ask;
   readonly jobId: JobId;
   readonly reason: string;
+}
+
+/** An ended job was removed from the store: for the log. */
+export interface NoteRemoval {
+  readonly type: 'noteRemoval';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly name: string;
+}
+
+/** All tasks of a live job that have not ended have this priority from now on. */
+export interface SetPriority {
+  readonly type: 'setPriority';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  readonly priority: Priority;
 }
 
 /** Runs what did not succeed again, as a new generation. The job must be in memory. */
@@ -144,6 +162,8 @@ export type ReportItem =
       readonly lease: LeaseName;
       readonly name: string;
       readonly body: string;
+      /** The step is that this job was submitted: both are there, or neither. Nobody waits for it. */
+      readonly job?: SubmittedJob;
     }
   | { readonly kind: 'completed'; readonly lease: LeaseName; readonly result: string | null }
   | {
@@ -196,8 +216,15 @@ export interface Wait {
   readonly jobs: readonly ChildJob[];
 }
 
+/** A job that a task submits and does not wait for. */
+export interface SubmittedJob extends Pick<ChildJob, 'jobId' | 'ended'>, KeysInStore {
+  readonly document: JobDocument;
+}
+
+type KeysInStore = Pick<Submit, 'completedKeys' | 'pendingKeys'>;
+
 /** A job that a task submits and waits for. */
-export interface ChildJob extends Pick<Submit, 'completedKeys' | 'pendingKeys'> {
+export interface ChildJob extends KeysInStore {
   readonly step: string;
   readonly jobId: JobId;
   /** Null for one that has to be made first: `AnswerCall` brings it. */
@@ -310,6 +337,8 @@ export type SchedulerEvent =
   | Reject
   | DropInbox
   | Cancel
+  | SetPriority
+  | NoteRemoval
   | Rerun
   | Signal
   | AnswerCall

@@ -15,8 +15,16 @@ export type { FlowStart } from './document/flow-document.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export type { KnownTasks } from './document/parse.ts';
-export { KEEP_TEXT, NO_JOB_OPTIONS, decodeJobOptions, isUnkept } from './document/job-options.ts';
+export {
+  KEEP_TEXT,
+  NO_JOB_OPTIONS,
+  decodeJobOptions,
+  isUnkept,
+  priorityOf,
+} from './document/job-options.ts';
+export type { StartedBy } from './document/job-options.ts';
 export { decodeOptions } from './document/options.ts';
+export * from './document/sent-event.ts';
 export { labelsOf, readLabel } from './document/labels.ts';
 export type { Labels } from './document/labels.ts';
 export { pointedAt, pointerTokens } from './document/pointer.ts';
@@ -58,7 +66,17 @@ export { resolveJobResult } from './job/result.ts';
 export type { ResultTask } from './job/result.ts';
 export { JSON_TYPES, SHAPE_LENGTH_MAX, readSignalShape } from './job/signal-shape.ts';
 export type { JsonType, SignalShape } from './job/signal-shape.ts';
-export { TRACE_STEP, UNFIT_STEP, nthSignalStep, takenAtStep } from './job/waits.ts';
+export {
+  ANY_SIGNAL,
+  SIGNAL_WAIT_START,
+  TRACE_STEP,
+  UNFIT_STEP,
+  awaitedSignals,
+  awaitsSignal,
+  nthSignalStep,
+  signalWaitPart,
+  takenAtStep,
+} from './job/waits.ts';
 export { decodeWebhookInput, isWebhookJob } from './job/webhook.ts';
 export type { WebhookInput, WebhookJob } from './job/webhook.ts';
 export type { AwaitedThings } from './job/waits.ts';

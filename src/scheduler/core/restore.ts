@@ -14,7 +14,7 @@ import { Job } from './job/job.ts';
 import { decodeWaits } from './job/waits.ts';
 import { Node } from './node/node.ts';
 import type { ClusterImage, JobImage, NodeRow, ScheduleRow, TaskRow } from './rows.ts';
-import { decodeScheduleSpec } from './schedule/spec.ts';
+import { decodeScheduleSpec, runsIn } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
 import type { Loss } from './steps/attempt.ts';
@@ -178,7 +178,8 @@ function restoreSchedule(context: StepContext, row: ScheduleRow): void {
     const spec = decodeScheduleSpec(row.spec, state.calendar);
     const document = parseJobDocument(spec.document, state.settings);
     const { id, paused, nextAt, lastAt, lastJobId } = row;
-    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId };
+    const runs = spec.maxRuns === undefined ? 0 : runsIn(row.spec);
+    const schedule = { id, spec, document, paused, nextAt, lastAt, lastJobId, runs };
     state.schedules.set(id, { ...schedule, isWaiting: false, timerNo: 0 });
   } catch (error) {
     if (!isMillraceError(error)) throw error;

@@ -26,6 +26,7 @@ export interface JobRow {
   readonly no: JobNo;
   readonly id: JobId;
   readonly name: string;
+  /** As submitted. One that it was given later is in its options: see `priorityOf`. */
   readonly priority: Priority;
   readonly idempotencyKey: string | null;
   /** Running tasks at most, or null for no limit of its own. */
@@ -40,10 +41,10 @@ export interface JobRow {
   readonly labels: readonly string[];
   /** None of its tasks starts before then; null for at once. */
   readonly runAt: Instant | null;
-  /** What else the document says of the job, as JSON text; null when that is nothing. */
-  readonly options: string | null;
   readonly createdAt: Instant;
   // Mutable from here on.
+  /** What else the document says of the job, as JSON text; null when that is nothing. Only its priority changes. */
+  readonly options: string | null;
   readonly state: JobState;
   readonly run: number;
   readonly taskCount: number;

@@ -4,6 +4,7 @@ import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
 import type { ExecutionKey } from './job/execution-key.ts';
 import type { Job } from './job/job.ts';
+import { isFinished } from './task/chart.ts';
 import type { JobState } from './task/chart.ts';
 import type { Node } from './node/node.ts';
 import { Admissions } from './queue/admission.ts';
@@ -45,6 +46,8 @@ export class SchedulerState {
   /** All with each debounce key that have been in memory, oldest first: one that has ended may have replaced an older one
    * that is yet to come. Null when every live job is in memory. */
   debouncedWhileLoading: Map<string, Job[]> | null = null;
+  /** The live job of each singleton's key. One that it has replaced may still be ending. */
+  readonly singletons: Map<string, Job> = new Map();
   /** The newest live job that has begun a batch, by `batchId`. */
   readonly batches: Map<string, Job> = new Map();
   /** Live jobs that a schedule has started, by time or by hand. */
@@ -106,6 +109,7 @@ export class SchedulerState {
       this.debounced.set(debounce.key, job);
     }
     if (debounce !== null) this.#noteDebounced(job, debounce.key);
+    if (!isFinished(job.state)) this.claimSingleton(job);
     if (batch !== null) {
       job.batchId = batchId(batch.key, executor);
       const isNewest = job.no > (this.batches.get(job.batchId)?.no ?? 0);
@@ -114,6 +118,14 @@ export class SchedulerState {
     if (job.scheduleId === null) return;
     const siblings = this.jobsBySchedule.get(job.scheduleId) ?? new Set();
     this.jobsBySchedule.set(job.scheduleId, siblings.add(job));
+  }
+
+  /** It lives, or lives again. Of two the newer one has replaced the other. */
+  claimSingleton(job: Job): void {
+    const { singleton } = job.options;
+    if (singleton === null) return;
+    const known = this.singletons.get(singleton.key);
+    if (known === undefined || known.no < job.no) this.singletons.set(singleton.key, job);
   }
 
   /** See `dropJob`, which also forgets its tasks. */
@@ -125,6 +137,9 @@ export class SchedulerState {
     const debounced = job?.options.debounce?.key ?? null;
     if (debounced !== null && this.debounced.get(debounced) === job)
       this.debounced.delete(debounced);
+    const singleton = job?.options.singleton?.key ?? null;
+    if (singleton !== null && this.singletons.get(singleton) === job)
+      this.singletons.delete(singleton);
     const batch = job?.batchId ?? null;
     if (batch !== null && this.batches.get(batch) === job) this.batches.delete(batch);
     if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);

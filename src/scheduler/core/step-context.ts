@@ -21,8 +21,8 @@ export class StepContext {
   readonly effects: Effects;
   /** Tasks that ended in this step and whose dependents have not been updated yet. */
   readonly ended: Slot[] = [];
-  /** Jobs whose last task ended: they leave the memory when the step is settled. */
-  readonly over: Set<Job> = new Set();
+  /** Jobs whose last task ended: they leave the memory when the step is settled. Null while there is none. */
+  over: Set<Job> | null = null;
   /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
   readonly #jobReplies: JobReplyTo[] = [];
@@ -81,13 +81,14 @@ export class StepContext {
 
   /** Answers with the job as it is when the step is settled. */
   replyJob(ask: Ask, job: Job, changed: boolean, signal?: SignalFate): void {
-    this.#jobReplies.push({ ask, job, changed, ...(signal === undefined ? {} : { signal }) });
+    this.#jobReplies.push({ ask, job, changed, signal });
   }
 
   sendJobReplies(): void {
-    for (const { ask, job, ...rest } of this.#jobReplies) {
-      const { id, state, run } = job;
-      this.effects.reply(ask, { type: 'job', jobId: id, state, run, ...rest });
+    for (const { ask, job, changed, signal } of this.#jobReplies) {
+      const { id: jobId, state, run } = job;
+      const reply = { type: 'job' as const, jobId, state, run, changed };
+      this.effects.reply(ask, signal === undefined ? reply : { ...reply, signal });
     }
   }
 }
@@ -96,7 +97,7 @@ interface JobReplyTo {
   readonly ask: Ask;
   readonly job: Job;
   readonly changed: boolean;
-  readonly signal?: SignalFate;
+  readonly signal: SignalFate | undefined;
 }
 
 interface LogSubject {

@@ -10,6 +10,7 @@ import type { SchedulerState } from './state.ts';
 import { assign, hangUp, poll } from './steps/assign.ts';
 import { decide } from './steps/decide.ts';
 import { pauseQueue, resumeQueue } from './steps/pauses.ts';
+import { setPriority } from './steps/priority.ts';
 import { report } from './steps/report.ts';
 import { cancel, rerun } from './steps/rerun.ts';
 import { changeSchedule, putSchedule } from './steps/schedules.ts';
@@ -48,6 +49,12 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return context.effects.reply(event.ask, { type: 'done' });
     case 'cancel':
       return cancel(context, event);
+    case 'setPriority':
+      return setPriority(context, event);
+    case 'noteRemoval':
+      // Its number names nothing any more, so its id is in the detail.
+      context.log('job.removed', {}, { job: event.jobId, name: event.name });
+      return context.effects.reply(event.ask, { type: 'done' });
     case 'rerun':
       return rerun(context, event);
     case 'signal':

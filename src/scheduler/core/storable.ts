@@ -53,6 +53,7 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'sessionGone':
     case 'drain':
     case 'releaseNode':
+    case 'setPriority':
     case 'changeSchedule':
     case 'dropInbox':
     // The leader's own, as JSON text.
@@ -62,10 +63,11 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
       return null;
     case 'putSchedule':
       // The specification is stored as JSON; the document is what its jobs are made of.
-      return walk({ scheduleId: event.scheduleId, document: event.document }, '');
+      return found({ scheduleId: event.scheduleId, document: event.document });
     case 'submit':
     case 'reject':
     case 'cancel':
+    case 'noteRemoval':
     case 'rerun':
     case 'signal':
     case 'answerCall':
@@ -73,8 +75,33 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'report':
     case 'pauseQueue':
     case 'resumeQueue':
-      return walk(event, '');
+      return found(event);
   }
+}
+
+/** Nearly always nothing, so where it is found is only worked out when there is something. */
+function found(value: object): Unstorable | null {
+  return isStorable(value) ? null : walk(value, '');
+}
+
+/** What `walk` finds nothing in, without a path for each part of it: there are thousands a second. */
+function isStorable(value: unknown): boolean {
+  if (typeof value === 'string') return isStorableText(value);
+  if (typeof value === 'number') return Number.isFinite(value);
+  if (typeof value !== 'object' || value === null) return true;
+  if (Array.isArray(value)) {
+    for (let at = 0; at < value.length; at += 1) if (!isStorable(value[at])) return false;
+    return true;
+  }
+  // Few events have these, and the slow way is right for them too.
+  if (value instanceof Set || value instanceof Map) return walkInside(value, '') === null;
+  const fields = value as Readonly<Record<string, unknown>>;
+  for (const name in fields) {
+    const each = fields[name];
+    if (each === null || typeof each === 'boolean' || SAFE_FIELDS.has(name)) continue;
+    if (!isStorable(each)) return false;
+  }
+  return true;
 }
 
 /** Events are trees of bounded depth: documents in them were weighed. */
@@ -99,8 +126,8 @@ function walkInside(value: object, path: string): Unstorable | null {
   if (Array.isArray(value) || value instanceof Set) return walkList(value, path);
   if (value instanceof Map) {
     for (const [key, each] of value as Map<unknown, unknown>) {
-      const found = walk(key, path) ?? walk(each, `${path}/${String(key)}`);
-      if (found !== null) return found;
+      const bad = walk(key, path) ?? walk(each, `${path}/${String(key)}`);
+      if (bad !== null) return bad;
     }
     return null;
   }
@@ -110,8 +137,8 @@ function walkInside(value: object, path: string): Unstorable | null {
     // The common leaves, without a path for each of them.
     if (each === null || typeof each === 'boolean' || SAFE_FIELDS.has(name)) continue;
     if (typeof each === 'string' && isStorableText(each)) continue;
-    const found = walk(each, `${path}/${name}`);
-    if (found !== null) return found;
+    const bad = walk(each, `${path}/${name}`);
+    if (bad !== null) return bad;
   }
   return null;
 }
@@ -119,8 +146,8 @@ function walkInside(value: object, path: string): Unstorable | null {
 function walkList(list: Iterable<unknown>, path: string): Unstorable | null {
   let at = 0;
   for (const each of list) {
-    const found = walk(each, typeof each === 'object' ? `${path}/${at}` : path);
-    if (found !== null) return found;
+    const bad = walk(each, typeof each === 'object' ? `${path}/${at}` : path);
+    if (bad !== null) return bad;
     at += 1;
   }
   return null;

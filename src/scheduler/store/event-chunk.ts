@@ -71,24 +71,31 @@ function chunkOf(events: readonly EventRow[]): EventChunk {
 }
 
 function bodyOf(events: readonly EventRow[], newest: Instant, jobMin: number): string {
-  const columns = Array.from({ length: COLUMNS }, (): Cell[] => []);
+  const kinds: Cell[] = [];
+  const ages: Cell[] = [];
+  const jobs: Cell[] = [];
+  const tasks: Cell[] = [];
+  const nodes: Cell[] = [];
+  const runs: Cell[] = [];
+  const attempts: Cell[] = [];
+  const fences: Cell[] = [];
+  const details: Cell[] = [];
   // One walk over the events, not one for each column: there are eight events for a job.
   for (const event of events) {
     const { jobNo: job } = event;
-    columns[0]?.push(logKindNumber(event.kind));
-    columns[1]?.push(age(event, newest));
-    columns[2]?.push(job === null ? null : job - jobMin);
-    columns[3]?.push(event.taskNo);
-    columns[4]?.push(event.nodeId);
-    columns[5]?.push(event.run);
-    columns[6]?.push(event.attempt);
-    columns[7]?.push(event.fence);
-    columns[8]?.push(event.detail);
+    kinds.push(logKindNumber(event.kind));
+    ages.push(age(event, newest));
+    jobs.push(job === null ? null : job - jobMin);
+    tasks.push(event.taskNo);
+    nodes.push(event.nodeId);
+    runs.push(event.run);
+    attempts.push(event.attempt);
+    fences.push(event.fence);
+    details.push(event.detail);
   }
+  const columns = [kinds, ages, jobs, tasks, nodes, runs, attempts, fences, details];
   return JSON.stringify(columns.map(shortened));
 }
-
-const COLUMNS = 9;
 
 function shortened(cells: readonly Cell[]): Column {
   const first = cells[0] ?? null;

@@ -43,11 +43,15 @@ export function badRow(row: string, why: string, cause?: unknown): MillraceError
 type Nullable<T> = T | null;
 
 /** Rows are many: the name of one is made only when there is something to say of it. */
-type Named = string | EventRow | (() => string);
+type Named = string | EventRow | JobRow | TaskSpecRow | TaskRow | (() => string);
 
 function nameOf(row: Named): string {
   if (typeof row === 'string') return row;
-  return typeof row === 'function' ? row() : `event ${row.seq}`;
+  if (typeof row === 'function') return row();
+  if ('seq' in row) return `event ${row.seq}`;
+  if ('no' in row) return `job ${row.no}`;
+  const task = `task ${row.jobNo}/${row.taskNo}`;
+  return 'executor' in row ? `the spec of ${task}` : task;
 }
 
 function text(row: Named, column: string, value: Nullable<string>): void {
@@ -105,8 +109,8 @@ function error(row: Named, value: Nullable<TaskError>): void {
   text(row, 'error.message', value.message);
 }
 
-function rule(row: Named, holds: boolean, why: string | (() => string)): void {
-  if (!holds) throw badRow(nameOf(row), typeof why === 'string' ? why : why());
+function rule(row: Named, holds: boolean, why: string): void {
+  if (!holds) throw badRow(nameOf(row), why);
 }
 
 const PRIORITY = [0, 1, 2, 3];
@@ -117,79 +121,84 @@ const SUSPENDED = ['time', 'children', 'signal', 'job', null];
 const KEY_STATES = ['pending', 'completed'];
 const NODE_STATUS = ['healthy', 'stale', 'dead'];
 
-export function checkJob(job: JobRow): void {
-  const row = (): string => `job ${job.no}`;
-  whole(row, 'no', job.no, 1);
-  indexed(row, 'id', job.id);
-  text(row, 'name', job.name);
-  oneOf(row, 'priority', job.priority, PRIORITY);
-  indexed(row, 'idempotencyKey', job.idempotencyKey);
-  small(row, 'maxParallel', job.maxParallel, 1);
-  oneOf(row, 'onFailure', job.onFailure, ON_FAILURE);
-  whole(row, 'totalMs', job.totalMs);
-  text(row, 'scheduleId', job.scheduleId);
-  text(row, 'output', job.output);
-  for (const label of job.labels) indexed(row, 'labels', label);
-  time(row, 'runAt', job.runAt);
-  text(row, 'options', job.options);
-  time(row, 'createdAt', job.createdAt);
-  oneOf(row, 'state', job.state, JOB_STATES);
-  small(row, 'run', job.run);
-  small(row, 'taskCount', job.taskCount);
-  oneOf(row, 'stopping', job.stopping, JOB_STOPPING);
-  error(row, job.error);
-  time(row, 'startedAt', job.startedAt);
-  time(row, 'finishedAt', job.finishedAt);
-  const ended = isFinished(job.state) === (job.finishedAt !== null);
-  rule(row, ended, () => `state ${job.state} with finishedAt ${job.finishedAt}`);
-}
-
-export function checkSpec(spec: TaskSpecRow): void {
-  const row = (): string => `the spec of task ${spec.jobNo}/${spec.taskNo}`;
-  small(row, 'taskNo', spec.taskNo);
-  indexed(row, 'id', spec.id);
-  text(row, 'executor', spec.executor);
-  oneOf(row, 'priority', spec.priority, PRIORITY);
-  small(row, 'parentNo', spec.parentNo);
-  for (const edge of spec.dependsOn) small(row, 'dependsOn', edge < 0 ? ~edge : edge);
-  if (spec.idempotencyKey !== null) {
-    indexed(row, 'idempotencyKey', keyScope(spec.executor, spec.idempotencyKey));
+/** `before` is the row in front of it, if there is one: what is the same text there has been looked at. */
+export function checkJob(job: JobRow, before?: JobRow): void {
+  whole(job, 'no', job.no, 1);
+  indexed(job, 'id', job.id);
+  if (job.name !== before?.name) text(job, 'name', job.name);
+  oneOf(job, 'priority', job.priority, PRIORITY);
+  indexed(job, 'idempotencyKey', job.idempotencyKey);
+  small(job, 'maxParallel', job.maxParallel, 1);
+  oneOf(job, 'onFailure', job.onFailure, ON_FAILURE);
+  whole(job, 'totalMs', job.totalMs);
+  text(job, 'scheduleId', job.scheduleId);
+  text(job, 'output', job.output);
+  for (const label of job.labels) indexed(job, 'labels', label);
+  time(job, 'runAt', job.runAt);
+  if (job.options !== before?.options) text(job, 'options', job.options);
+  time(job, 'createdAt', job.createdAt);
+  oneOf(job, 'state', job.state, JOB_STATES);
+  small(job, 'run', job.run);
+  small(job, 'taskCount', job.taskCount);
+  oneOf(job, 'stopping', job.stopping, JOB_STOPPING);
+  error(job, job.error);
+  time(job, 'startedAt', job.startedAt);
+  time(job, 'finishedAt', job.finishedAt);
+  if (isFinished(job.state) !== (job.finishedAt !== null)) {
+    throw badRow(nameOf(job), `state ${job.state} with finishedAt ${job.finishedAt}`);
   }
-  text(row, 'options', spec.options);
-  text(row, 'input', spec.input);
 }
 
-export function checkTask(task: TaskRow): void {
-  const row = (): string => `task ${task.jobNo}/${task.taskNo}`;
-  oneOf(row, 'state', task.state, TASK_STATES);
-  small(row, 'run', task.run);
-  small(row, 'attempt', task.attempt);
-  small(row, 'failures', task.failures);
-  small(row, 'losses', task.losses);
-  small(row, 'fence', task.fence);
-  text(row, 'term', task.term);
-  text(row, 'nodeId', task.nodeId);
-  text(row, 'sessionId', task.sessionId);
-  oneOf(row, 'stopping', task.stopping, TASK_STOPPING);
-  oneOf(row, 'suspended', task.suspended, SUSPENDED);
-  text(row, 'waits', task.waits);
-  time(row, 'notBefore', task.notBefore);
-  rule(row, task.progress >= 0 && task.progress <= 1, () => `progress is ${task.progress}`);
-  error(row, task.error);
-  time(row, 'queuedAt', task.queuedAt);
-  time(row, 'startedAt', task.startedAt);
-  time(row, 'finishedAt', task.finishedAt);
-  const leased = (task.state === 'running') === (task.sessionId !== null);
-  rule(row, leased, () => `state ${task.state} with sessionId ${task.sessionId}`);
-  rule(row, task.state !== 'running' || task.fence > 0, 'running without a fence');
-  rule(
-    row,
-    task.state === 'running' || task.stopping === null,
-    () => `stopping while ${task.state}`,
-  );
-  const ended = isTerminal(task.state) === (task.finishedAt !== null);
-  rule(row, ended, () => `state ${task.state} with finishedAt ${task.finishedAt}`);
-  rule(row, task.state !== 'delayed' || task.notBefore !== null, 'delayed without notBefore');
+export function checkSpec(spec: TaskSpecRow, before?: TaskSpecRow): void {
+  small(spec, 'taskNo', spec.taskNo);
+  if (spec.id !== before?.id) indexed(spec, 'id', spec.id);
+  if (spec.executor !== before?.executor) text(spec, 'executor', spec.executor);
+  oneOf(spec, 'priority', spec.priority, PRIORITY);
+  small(spec, 'parentNo', spec.parentNo);
+  for (const edge of spec.dependsOn) small(spec, 'dependsOn', edge < 0 ? ~edge : edge);
+  if (spec.idempotencyKey !== null) {
+    indexed(spec, 'idempotencyKey', keyScope(spec.executor, spec.idempotencyKey));
+  }
+  if (spec.options !== before?.options) text(spec, 'options', spec.options);
+  text(spec, 'input', spec.input);
+}
+
+export function checkTask(task: TaskRow, before?: TaskRow): void {
+  oneOf(task, 'state', task.state, TASK_STATES);
+  small(task, 'run', task.run);
+  small(task, 'attempt', task.attempt);
+  small(task, 'failures', task.failures);
+  small(task, 'losses', task.losses);
+  small(task, 'fence', task.fence);
+  if (task.term !== before?.term) text(task, 'term', task.term);
+  if (task.nodeId !== before?.nodeId) text(task, 'nodeId', task.nodeId);
+  if (task.sessionId !== before?.sessionId) text(task, 'sessionId', task.sessionId);
+  oneOf(task, 'stopping', task.stopping, TASK_STOPPING);
+  oneOf(task, 'suspended', task.suspended, SUSPENDED);
+  text(task, 'waits', task.waits);
+  time(task, 'notBefore', task.notBefore);
+  if (!(task.progress >= 0 && task.progress <= 1)) {
+    throw badRow(nameOf(task), `progress is ${task.progress}`);
+  }
+  error(task, task.error);
+  time(task, 'queuedAt', task.queuedAt);
+  time(task, 'startedAt', task.startedAt);
+  time(task, 'finishedAt', task.finishedAt);
+  const fault = stateFault(task);
+  if (fault !== null) throw badRow(nameOf(task), fault);
+}
+
+/** What does not fit together; null when all does. */
+function stateFault(task: TaskRow): string | null {
+  const { state, sessionId, finishedAt } = task;
+  const isRunning = state === 'running';
+  if (isRunning !== (sessionId !== null)) return `state ${state} with sessionId ${sessionId}`;
+  if (isRunning && !(task.fence > 0)) return 'running without a fence';
+  if (!isRunning && task.stopping !== null) return `stopping while ${state}`;
+  if (isTerminal(state) !== (finishedAt !== null)) {
+    return `state ${state} with finishedAt ${finishedAt}`;
+  }
+  return state === 'delayed' && task.notBefore === null ? 'delayed without notBefore' : null;
 }
 
 export function checkPayload(
@@ -266,11 +275,11 @@ export function checkDeclaration(kind: DeclarationKind, { id, declaration }: Dec
 
 const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
 
-export function checkEvent(event: EventRow): void {
+export function checkEvent(event: EventRow, before?: EventRow): void {
   whole(event, 'seq', event.seq, 1);
   time(event, 'at', event.at);
-  rule(event, KINDS.has(event.kind), 'there is no such kind of event');
-  text(event, 'nodeId', event.nodeId);
+  if (!KINDS.has(event.kind)) throw badRow(nameOf(event), 'there is no such kind of event');
+  if (event.nodeId !== before?.nodeId) text(event, 'nodeId', event.nodeId);
   small(event, 'run', event.run);
   small(event, 'attempt', event.attempt);
   small(event, 'fence', event.fence);
@@ -299,11 +308,11 @@ interface Counters {
 /** All that can be said about a batch without looking at the rows that are stored already. */
 export function checkBatch(batch: Batch, before: Counters): void {
   checkNumbers(batch, before);
-  for (const job of batch.jobInserts) checkJob(job);
-  for (const job of batch.jobUpdates) checkJob(job);
-  for (const spec of batch.specInserts) checkSpec(spec);
-  for (const task of batch.taskInserts) checkTask(task);
-  for (const task of batch.taskUpdates) checkTask(task);
+  each(batch.jobInserts, checkJob);
+  each(batch.jobUpdates, checkJob);
+  each(batch.specInserts, checkSpec);
+  each(batch.taskInserts, checkTask);
+  each(batch.taskUpdates, checkTask);
   for (const result of batch.results) checkPayload(result, 'result', result.body);
   for (const key of batch.keyUpserts) checkKey(key);
   for (const step of batch.steps) checkPayload(step, 'step', step.body, step.name);
@@ -312,7 +321,12 @@ export function checkBatch(batch: Batch, before: Counters): void {
   for (const node of batch.nodeUpserts) checkNode(node);
   for (const schedule of batch.scheduleUpserts) checkSchedule(schedule);
   for (const limit of batch.limitUpserts) checkLimit(limit);
-  for (const event of batch.events) checkEvent(event);
+  each(batch.events, checkEvent);
+}
+
+/** With the row before it. */
+function each<Row>(rows: readonly Row[], check: (row: Row, before?: Row) => void): void {
+  for (let at = 0; at < rows.length; at += 1) check(rows[at] as Row, rows[at - 1]);
 }
 
 /** Event numbers continue without a gap, and a job number is never given out twice. */

@@ -118,9 +118,16 @@ export interface JobFilter {
   readonly name?: string;
   /** Only jobs with all of these, `key:value`. */
   readonly labels?: readonly string[];
+  /** Only jobs with a task that waits for a signal of this name, or for any: `ANY_SIGNAL`. */
+  readonly waitingFor?: string;
   /** Newest first; only jobs with a smaller number. */
   readonly before?: JobNo;
   readonly limit: number;
+}
+
+export interface ListedJob extends JobRow {
+  /** In a list by `waitingFor`: all signals that its tasks wait for, or at least that one. */
+  readonly waitsFor?: readonly string[];
 }
 
 export interface NodeView extends NodeRow {
@@ -192,6 +199,13 @@ export interface Retention {
   readonly jobsMax: number;
 }
 
+/** One job instead, whatever its age, if it has ended. */
+export interface Removal {
+  readonly only: JobNo;
+}
+
+export type Pruning = Retention | Removal;
+
 export interface Pruned {
   readonly jobs: number;
   readonly events: number;
@@ -250,8 +264,8 @@ export interface Store {
   // The one way to change anything else
   /** Answers the database's time of the transaction. Renews the term for `ttlMs` as well. */
   commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant>;
-  /** Removes finished jobs, events and completed keys by age, fenced like a commit. */
-  prune(term: Term, retention: Retention): Promise<Pruned>;
+  /** Removes finished jobs, events and completed keys by age, or one finished job; fenced like a commit. */
+  prune(term: Term, retention: Pruning): Promise<Pruned>;
 
   /** Writes and removes declarations of workers, fenced like a commit. */
   changeDeclarations(term: Term, kind: DeclarationKind, change: DeclarationChange): Promise<void>;
@@ -285,7 +299,7 @@ export interface Store {
   /** Those of the ids that name a job. */
   takenIds(shard: number, ids: readonly JobId[]): Promise<ReadonlySet<JobId>>;
   job(shard: number, id: JobId): Promise<JobView | null>;
-  jobs(shard: number, filter: JobFilter): Promise<readonly JobRow[]>;
+  jobs(shard: number, filter: JobFilter): Promise<readonly ListedJob[]>;
   /** How many of the `newest` jobs are in each state. No index follows a state, so they are walked: ask rarely. */
   countJobs(shard: number, newest: number): Promise<JobCounts>;
   /** In order, from `after` (exclusive). Throws `not_found` when `after` is past retention. */

@@ -38,4 +38,6 @@ export interface TaskLogStore {
   read(shard: number, filter: LogFilter): Promise<readonly NumberedLogRow[]>;
   /** Removes the lines of some jobs that are gone and have had no line for this long. True if there may be more. */
   prune(shard: number, quietMs: number): Promise<boolean>;
+  /** Removes the lines of one job. */
+  remove(shard: number, jobId: JobId): Promise<void>;
 }

@@ -31,7 +31,7 @@ const MIB = 2 ** 20;
 export const defaultQuerySettings: QuerySettings = {
   shufflePartitions: null,
   broadcastThresholdBytes: 32 * MIB,
-  singleFragmentBytes: 16 * MIB,
+  singleFragmentBytes: 8 * MIB,
   targetPartitionBytes: 64 * MIB,
   skewFactor: 0,
   skewThresholdBytes: 32 * MIB,

@@ -10,6 +10,7 @@ import type {
 } from '../../scheduler/core/index.ts';
 import type { Duration } from '../../kit/index.ts';
 import type { Recorded } from './json-types.ts';
+import type { NewJobOptions } from './submit-options.ts';
 
 /**
  * Runs the tasks that name it. What `run` returns is the task's result and must be JSON; what it throws
@@ -103,6 +104,16 @@ export interface TaskContext {
   readonly waitFor: WaitFor;
   /** Submits another job, waits for its end without a slot, and answers its result. */
   readonly call: <I, O>(name: string, what: Callable<I, O>, input: I) => Promise<O>;
+  /**
+   * Submits another job and goes on: nobody waits for it, and it does not end with this task. Answers its id. However
+   * often the attempt is repeated there is one job: its submission is a step of the run.
+   */
+  readonly submit: <I>(
+    name: string,
+    what: Callable<I, unknown>,
+    input: I,
+    options?: NewJobOptions,
+  ) => Promise<JobId>;
   /** Runs the task for each item as children of this one; answers their results in order. */
   readonly map: <I, O>(
     name: string,

@@ -1,5 +1,5 @@
 /**
- * What one handler asks of its context: steps, sleeps, waits, calls, maps. Each has its own name, each is awaited,
+ * What one handler asks of its context: steps, sleeps, waits, calls, submissions, maps. Each has its own name, each is awaited,
  * none begins after the handler has ended, and no wait begins inside a step. A handler that breaks one of these rules
  * would silently lose work, so the task fails for good, even if the handler catches the error.
  */
@@ -8,7 +8,7 @@ import { deferred } from '../../kit/index.ts';
 import { CallPromise } from './call-promise.ts';
 import { FatalError } from './failure.ts';
 
-export type CallKind = 'step' | 'sleep' | 'wait' | 'call' | 'map' | 'completeWith';
+export type CallKind = 'step' | 'sleep' | 'wait' | 'call' | 'submit' | 'map' | 'completeWith';
 
 export interface HandlerCall {
   readonly kind: CallKind;
@@ -81,7 +81,7 @@ export class HandlerCalls {
       seen: (each) => void unseen.delete(each),
       fulfilled: (each) => void unseen.delete(each),
     });
-    if (call.kind === 'step' || call.kind === 'completeWith') hold(promise, working);
+    if (!isWait(call.kind)) hold(promise, working);
     return promise;
   }
 
@@ -136,7 +136,7 @@ export class HandlerCalls {
 
   #faultOf(call: HandlerCall, { names }: Asked): MisuseError | null {
     const outer = around.getStore();
-    if (outer?.calls === this && isWait(call.kind)) return waitInStep(call, outer.step);
+    if (outer?.calls === this && isOutside(call.kind)) return waitInStep(call, outer.step);
     // A name that is not text is refused where it is used.
     if (typeof call.name !== 'string') return null;
     const key = `${call.kind}/${call.name}`;
@@ -165,7 +165,13 @@ async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promis
   signal.removeEventListener('abort', stop);
 }
 
+/** The handler is suspended for it; what is not a wait runs to its end in the attempt. */
 function isWait(kind: CallKind): boolean {
+  return kind !== 'submit' && isOutside(kind);
+}
+
+/** It has no place inside the function of a step. */
+function isOutside(kind: CallKind): boolean {
   return kind !== 'step' && kind !== 'completeWith';
 }
 
@@ -174,6 +180,7 @@ const MEMBERS: Readonly<Record<CallKind, string>> = {
   sleep: 'ctx.sleep',
   wait: 'ctx.waitFor',
   call: 'ctx.call',
+  submit: 'ctx.submit',
   map: 'ctx.map',
   completeWith: 'ctx.completeWith',
 };
@@ -189,10 +196,11 @@ function duplicate(call: HandlerCall): MisuseError {
     kind === 'wait'
       ? "Give the second wait its own name: { as: 'second' }."
       : `Put the id of the item into the name, as in '${name} \${item.id}'.`;
+  const noun = kind === 'submit' ? 'submission' : kind;
   const again = kind === 'step' ? ' To try a failed step again, give it { retry }.' : '';
   return new MisuseError(
     'duplicate_step',
-    `The ${kind} '${name}' is used twice in one attempt. A ${kind} is identified by its name, so ` +
+    `The ${noun} '${name}' is used twice in one attempt. A ${noun} is identified by its name, so ` +
       `the second one would get the result of the first. ${todo}${again}`,
   );
 }
@@ -214,9 +222,12 @@ function begunTooLate(call: HandlerCall): MisuseError {
 }
 
 function waitInStep(call: HandlerCall, step: string): MisuseError {
+  const why =
+    call.kind === 'submit'
+      ? 'It is a step of its own: the function of a step that is repeated would not know of it.'
+      : 'A step runs to its end in one attempt, and cannot be suspended.';
   return new MisuseError(
     'wait_in_step',
-    `${describeCall(call)} is called inside the step '${step}'. A step runs to its end in one attempt, ` +
-      `and cannot be suspended. Call it between two steps instead.`,
+    `${describeCall(call)} is called inside the step '${step}'. ${why} Call it between two steps instead.`,
   );
 }

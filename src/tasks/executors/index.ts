@@ -59,6 +59,8 @@ export { ExecutorRegistry } from './registry.ts';
 export type { RegisteredOperator } from './registry.ts';
 export { jsonText } from './result.ts';
 export { withRetries } from './step-retry.ts';
+export { withSubmitOptions } from './submit-options.ts';
+export type { KeyOptions, NewJobOptions, WebhookSpec } from './submit-options.ts';
 export type { JsonText } from './result.ts';
 export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';
 export type { FailedChild } from './wait-errors.ts';

@@ -19,10 +19,17 @@ export interface FlowShape {
   readonly fairnessKey: Part | undefined;
   /** Of `head.debounce`. */
   readonly debounceKey: Part | undefined;
+  /** Of `head.singleton`. */
+  readonly singletonKey: Part | undefined;
 }
 
 export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
-  const { head, tasks, about, fairnessKey, debounceKey } = shape;
+  const { head, tasks, about, fairnessKey, debounceKey, singletonKey } = shape;
+  const keyed = (name: 'debounce' | 'singleton', key: Part | undefined): JsonObject => {
+    if (key === undefined) return {};
+    const value = filledWhole(key, input, `${about}, '${name}.key'`);
+    return { [name]: { ...(head[name] as JsonObject), key: value } };
+  };
   const output =
     shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
   return {
@@ -31,14 +38,8 @@ export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
     ...(fairnessKey === undefined
       ? {}
       : { fairnessKey: filledWhole(fairnessKey, input, `${about}, 'fairnessKey'`) }),
-    ...(debounceKey === undefined
-      ? {}
-      : {
-          debounce: {
-            ...(head['debounce'] as JsonObject),
-            key: filledWhole(debounceKey, input, `${about}, 'debounce.key'`),
-          },
-        }),
+    ...keyed('debounce', debounceKey),
+    ...keyed('singleton', singletonKey),
     ...(output === undefined ? {} : { output }),
     tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
   };

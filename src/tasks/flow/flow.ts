@@ -13,6 +13,7 @@ import type {
 import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
 import { comparing, ending } from './condition.ts';
 import { type FlowGraph, type FlowShape, documentFor, drawn } from './document.ts';
+import { checkedEvents } from './events.ts';
 import { refuse, refuseUnknownFields, shown } from './fault.ts';
 import { Graph } from './graph.ts';
 import { jsonCopy } from './json-copy.ts';
@@ -50,6 +51,11 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
   readonly name: string;
   /** What the flow is given is checked by it when it is submitted. Without it, it takes no input. */
   readonly input?: In;
+  /**
+   * Events that start it, with their data as its input: `['order.created']`. An event is sent by `client.send`, over
+   * HTTP or by `millrace send`, and starts every flow that names it.
+   */
+  readonly on?: readonly string[];
   /** 0 is urgent, 3 is low, 2 is normal. */
   readonly priority?: Priority;
   /** When a task has failed: `finish` what does not need it (usual), or `cancel` the rest. */
@@ -80,6 +86,14 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built> {
     readonly maxMs?: number;
   };
   /**
+   * Of the jobs with one key only one is live at a time. While it lives, another submission is answered with it (`skip`,
+   * usual), or cancels it and takes its place (`replace`). The key is text or a function, as `fairnessKey`.
+   */
+  readonly singleton?: {
+    readonly key: string | ((input: InputRef<FlowInputOf<In>>) => unknown);
+    readonly whenBusy?: 'skip' | 'replace';
+  };
+  /**
    * Fields to find jobs by: an object of references to the input, called once like `build`. Their values become labels
    * of each job, so they are indexed, and have the limits of labels. A field that is absent or null gives no label.
    */
@@ -99,6 +113,7 @@ type FlowInputOf<In> = [In] extends [StandardSchemaV1]
 const FIELDS = [
   'name',
   'input',
+  'on',
   'priority',
   'onFailure',
   'maxParallel',
@@ -107,6 +122,7 @@ const FIELDS = [
   'timeouts',
   'fairnessKey',
   'debounce',
+  'singleton',
   'search',
   'build',
 ] as const;
@@ -141,19 +157,22 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   checkSchema(about, 'input', parts.input);
   const { name, input: inputSchema, priority, onFailure, maxParallel, keep, timeouts } = parts;
   const { webhooks } = parts;
+  const on = checkedEvents(about, parts.on);
   // A key that comes with the input is not there yet: one that could be it holds its place.
   const debounce = parts.debounce === undefined ? undefined : { ...parts.debounce, key: name };
+  const singleton = parts.singleton === undefined ? undefined : { ...parts.singleton, key: name };
   const graph = new Graph(name);
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
   const head = jsonCopy(
-    { name, priority, onFailure, maxParallel, keep, webhooks, debounce, timeouts },
+    { name, priority, onFailure, maxParallel, keep, webhooks, debounce, singleton, timeouts },
     about,
   ) as JsonObject;
   const search = searchFields(graph, parts.search);
   const fairnessKey = pickedKey(graph, 'fairnessKey', parts.fairnessKey);
   const debounceKey = pickedKey(graph, 'debounce.key', parts.debounce?.key);
-  const keys = { fairnessKey, debounceKey };
+  const singletonKey = pickedKey(graph, 'singleton.key', parts.singleton?.key);
+  const keys = { fairnessKey, debounceKey, singletonKey };
   const shape: FlowShape = { about, head, tasks: graph.tasks, output, search, ...keys };
   checkShape(shape);
 
@@ -172,7 +191,7 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
     toDocument: (input: unknown) =>
       andThen(conform(input), (value) => documentFor(shape, jsonCopy(value, about))),
     readResult: (result: Json) => (output === undefined ? undefined : result),
-    declaration: () => (declaration ??= declarationOf(shape, inputSchema)),
+    declaration: () => (declaration ??= declarationOf(shape, inputSchema, on)),
     startInput: (start: FlowStart) =>
       andThen(conform(start.input), (value) => startedInput(name, start, jsonCopy(value, about))),
   } satisfies Flow<unknown, unknown>);

@@ -5,6 +5,7 @@
 import { createHash } from 'node:crypto';
 import type { StandardJSONSchemaV1, StandardSchemaV1 } from '@standard-schema/spec';
 import {
+  EVENTS_FIELD,
   INPUT_GAP,
   INPUT_TASK,
   MillraceError,
@@ -24,6 +25,7 @@ import type { Part } from './template.ts';
 export function declarationOf(
   shape: FlowShape,
   schema: StandardSchemaV1 | undefined,
+  on: readonly string[],
 ): FlowDeclaration {
   const name = shape.head['name'] as string;
   const takesInput = schema !== undefined;
@@ -32,6 +34,7 @@ export function declarationOf(
     ...shape.head,
     ...labelsOf(shape.search),
     ...keysOf(shape),
+    ...eventsField(on),
     ...(output === undefined ? {} : { output }),
     tasks: shape.tasks.map((task) => taskTemplate(task, takesInput)),
   };
@@ -43,9 +46,15 @@ export function taskDeclaration(
   name: string,
   schema: StandardSchemaV1 | undefined,
   options: JsonObject,
+  on: readonly string[],
 ): FlowDeclaration {
   const task = { id: name, executor: name, input: { [INPUT_GAP]: '' }, ...options };
-  return versioned(name, schema === undefined ? ANYTHING : jsonSchemaOf(schema), { tasks: [task] });
+  const template = { ...eventsField(on), tasks: [task] };
+  return versioned(name, schema === undefined ? ANYTHING : jsonSchemaOf(schema), template);
+}
+
+function eventsField(on: readonly string[]): JsonObject {
+  return on.length === 0 ? {} : { [EVENTS_FIELD]: on };
 }
 
 function versioned(name: string, input: JsonObject | null, template: JsonObject): FlowDeclaration {
@@ -63,12 +72,15 @@ function labelsOf(search: Part | undefined): JsonObject {
   return { labels: Object.fromEntries(search.fields.map(([key, part]) => [key, known(part)])) };
 }
 
-function keysOf({ head, fairnessKey, debounceKey }: FlowShape): JsonObject {
+function keysOf({ head, fairnessKey, debounceKey, singletonKey }: FlowShape): JsonObject {
   return {
     ...(fairnessKey === undefined ? {} : { fairnessKey: known(fairnessKey) }),
     ...(debounceKey === undefined
       ? {}
       : { debounce: { ...(head['debounce'] as JsonObject), key: known(debounceKey) } }),
+    ...(singletonKey === undefined
+      ? {}
+      : { singleton: { ...(head['singleton'] as JsonObject), key: known(singletonKey) } }),
   };
 }
 

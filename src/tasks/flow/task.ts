@@ -9,6 +9,7 @@ import type {
   TaskContext,
   TaskDefinition,
 } from '../executors/index.ts';
+import { checkedEvents } from './events.ts';
 import { ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
 import { jsonCopy } from './json-copy.ts';
 import { taskDeclaration } from './published.ts';
@@ -53,6 +54,9 @@ export interface TaskParts<
   readonly input?: In;
   /** What the handler returns is checked by it; the result is what it makes of that. */
   readonly output?: Out;
+  /** Events that start a job of it alone, with their data as its input: see `defineFlow`. Only a task that is published by
+   * itself can be started so: one that a module exports, or that is in `tasks` of a runtime. */
+  readonly on?: readonly string[];
   /** `import.meta.url`, to run it on a thread of its own: for work that keeps a processor busy. The
    * module must export the task, or a flow that uses it. */
   readonly thread?: string;
@@ -65,7 +69,7 @@ export interface TaskParts<
     : Returned | Promise<Returned>;
 }
 
-const FIELDS = ['name', 'input', 'output', 'thread', 'run', ...DEFAULT_FIELDS];
+const FIELDS = ['name', 'input', 'output', 'on', 'thread', 'run', ...DEFAULT_FIELDS];
 
 /** Names that workers have given away already. */
 const TAKEN = [
@@ -116,6 +120,7 @@ export function defineTask(
   if (thread !== undefined && (typeof thread !== 'string' || !URL.canParse(thread))) {
     refuse(about, `'thread' is ${shown(thread)}.`, "Write 'thread: import.meta.url'.");
   }
+  const on = checkedEvents(about, parts.on);
   checkSchema(about, 'input', inputSchema);
   checkSchema(about, 'output', outputSchema);
   const whose = `task '${name}'`;
@@ -129,7 +134,7 @@ export function defineTask(
     inputSchema,
     outputSchema,
     ...(thread === undefined ? {} : { thread }),
-    declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject),
+    declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject, on),
     async run(input: Json, context: TaskContext): Promise<unknown> {
       const returned = await parts.run(await conform(input), context);
       return outputSchema === undefined ? returned : conformResult(outputSchema, returned, whose);

@@ -96,6 +96,21 @@ describe('a task', () => {
     expectTypeOf(task).toEqualTypeOf<Task<{ at: string; n?: number | undefined }, number>>();
   });
 
+  test('is submitted from a handler with the input of its schema, and answers an id', () => {
+    const mail = defineTask({ name: 'mail', input: z.object({ to: z.string() }), run: () => 1 });
+    defineTask({
+      name: 'signup',
+      run: async (_input, ctx) => {
+        const id = await ctx.submit('m', mail, { to: 'ada' }, { delay: '3d', labels: { a: 'b' } });
+        expectTypeOf(id).toExtend<string>();
+        // @ts-expect-error: `to` is missing.
+        await ctx.submit('n', mail, {});
+        // @ts-expect-error: the name of the submission identifies the job.
+        await ctx.submit('o', mail, { to: 'ada' }, { idempotencyKey: 'x' });
+      },
+    });
+  });
+
   test('must return what its output schema takes', () => {
     defineTask({
       name: 'bad',

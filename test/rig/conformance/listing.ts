@@ -14,6 +14,7 @@ export function listingTests(bench: Bench): void {
   nodeTests(bench);
   deadTests(bench);
   countTests(bench);
+  waitingTests(bench);
   headTests(bench);
 }
 
@@ -54,6 +55,68 @@ function nodeTests({ store, newShard, newLeader }: Bench): void {
     expect(await store().schedules(shard)).toEqual([]);
     expect(await store().deadTasks(shard, { limit: 9 })).toEqual([]);
     expect(await store().lastSeq(shard)).toMatchObject({ seq: 0, firstSeq: 1 });
+  });
+}
+
+function waitingTests({ store, newLeader }: Bench): void {
+  const waits = (...names: string[]) =>
+    JSON.stringify({
+      // What a shape says is not what the task waits for.
+      signals: names.map((name) => ({
+        step: `$signal/${name}`,
+        name,
+        shape: { fields: { name: { texts: ['go', '"name":"ok"'] } } },
+      })),
+      jobs: [{ step: '$job/name', jobId: 'job-9' }],
+    });
+  const waiting = (job: number, no: number, text: string) =>
+    aTask(job, no, { state: 'blocked', suspended: 'signal', waits: text, queuedAt: null });
+
+  test('jobs that wait for a signal are listed by its name or all, newest first, in pages', async () => {
+    const leader = await newLeader();
+    const list = async (filter: object) => {
+      const jobs = await store().jobs(leader.shard, { limit: 100, ...filter });
+      return jobs.map(({ no, waitsFor }) => [no, waitsFor]);
+    };
+    const submit = (no: number, tasks: readonly string[], parts = {}) =>
+      leader.submit(
+        aJob(no, parts),
+        tasks.map((_, at) => aSpec(no, at)),
+        tasks.map((text, at) => waiting(no, at, text)),
+      );
+    await submit(1, [waits('ok')], { labels: ['team:a'] });
+    await submit(2, [waits('go', 'ok'), waits('o_')]);
+    await submit(3, [waits()]);
+    await leader.submit(aJob(4), [aSpec(4, 0)], [aTask(4, 0)]);
+    await submit(5, [waits('ok'), waits('ok')], { name: 'other', labels: ['team:a', 'x:y'] });
+    expect(await list({ waitingFor: 'ok' })).toEqual([
+      [5, ['ok']],
+      [2, ['go', 'ok']],
+      [1, ['ok']],
+    ]);
+    expect(await list({ waitingFor: '*' })).toEqual([
+      [5, ['ok']],
+      [2, ['go', 'o_', 'ok']],
+      [1, ['ok']],
+    ]);
+    // An underscore is a letter here.
+    expect(await list({ waitingFor: 'o_' })).toEqual([[2, ['o_']]]);
+    expect(await list({ waitingFor: 'OK' })).toEqual([]);
+    expect(await list({ waitingFor: 'ok', limit: 1 })).toEqual([[5, ['ok']]]);
+    expect(await list({ waitingFor: 'ok', limit: 1, before: jobNo(5) })).toEqual([
+      [2, ['go', 'ok']],
+    ]);
+    expect(await list({ waitingFor: 'ok', name: 'other' })).toEqual([[5, ['ok']]]);
+    expect(await list({ waitingFor: 'ok', labels: ['team:a'] })).toHaveLength(2);
+    expect(await list({ waitingFor: 'ok', labels: ['x:y', 'team:a'] })).toEqual([[5, ['ok']]]);
+    expect(await list({ waitingFor: 'ok', state: 'failed' })).toEqual([]);
+    expect((await list({}))[0]).toEqual([5, undefined]);
+    // It has got its signal.
+    await leader.commit({ taskUpdates: [aTask(5, 0, { waits: waits() }), aTask(5, 1)] });
+    expect(await list({ waitingFor: '*' })).toEqual([
+      [2, ['go', 'o_', 'ok']],
+      [1, ['ok']],
+    ]);
   });
 }
 

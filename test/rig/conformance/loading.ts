@@ -206,6 +206,15 @@ function viewTests({ store, newLeader }: Bench): void {
     expect(await list({ labels: ['team:A'] })).toEqual([]);
   });
 
+  test('an update of a job changes its options, and not the priority that it came with', async () => {
+    const leader = await newLeader();
+    await leader.submit(aJob(1, { priority: 2 }));
+    await leader.commit({ jobUpdates: [aJob(1, { priority: 0, options: '{"priority":0}' })] });
+    const [listed] = await store().jobs(leader.shard, { limit: 1 });
+    expect(listed).toMatchObject({ priority: 2, options: '{"priority":0}' });
+    expect(await store().jobRow(leader.shard, listed!.id)).toEqual(listed);
+  });
+
   test('finds a job by its idempotency key', async () => {
     const leader = await newLeader();
     await leader.submit(aJob(1, { idempotencyKey: 'key' }));

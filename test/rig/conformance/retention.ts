@@ -38,6 +38,28 @@ function jobTests({ store, newLeader, withOpened }: Bench): void {
     await leader.submit(aJob(5, { idempotencyKey: 'again', id: jobId('job-4') }));
   });
 
+  test('removes one ended job with all that hangs on it, however young it is, and no live one', async () => {
+    const leader = await newLeader();
+    const young = ended(instant(leader.now));
+    const parts = { ...young, idempotencyKey: 'again', labels: ['team:a'] };
+    await leader.submit(aJob(1, parts), [aSpec(1, 0)], [succeeded(1, 0)]);
+    await leader.commit({ results: [{ ...ref(1, 0), run: 1, body: '7' }] });
+    await leader.submit(aJob(2, young));
+    await leader.submit(aJob(3), [aSpec(3, 0)], [aTask(3, 0)]);
+    const remove = (no: number) => store().prune(leader.term, { only: jobNo(no) });
+    expect(await remove(1)).toMatchObject({ jobs: 1, events: 0, keys: 0 });
+    expect(await remove(1)).toMatchObject({ jobs: 0 });
+    expect(await remove(3)).toMatchObject({ jobs: 0 });
+    expect(await remove(9)).toMatchObject({ jobs: 0 });
+    const left = await store().jobs(leader.shard, { limit: 9 });
+    expect(left.map((job) => job.no)).toEqual([3, 2]);
+    expect(await store().jobRow(leader.shard, jobId('job-1'))).toBeNull();
+    expect(await store().jobIdForKey(leader.shard, 'again')).toBeNull();
+    expect(await store().jobs(leader.shard, { limit: 9, labels: ['team:a'] })).toEqual([]);
+    expect(await store().results(leader.shard, [ref(1, 0)])).toEqual(new Map());
+    await leader.submit(aJob(4, { idempotencyKey: 'again', id: jobId('job-1') }));
+  });
+
   test('removes the labels with the job: its id can be used again', async () => {
     const leader = await newLeader();
     const labels = ['team:a'];

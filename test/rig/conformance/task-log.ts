@@ -87,4 +87,13 @@ export function taskLogTests({ store, newLeader }: Bench): void {
     expect(await read(shard, 'job-1')).toEqual(['kept']);
     expect(await read(shard, 'job-9')).toEqual([]);
   });
+
+  test('the lines of one job can be removed', async () => {
+    const { shard } = await newLeader();
+    await store().taskLog.append(shard, [line('gone'), line('stays', 'job-2')]);
+    await store().taskLog.remove(shard, 'job-1' as JobId);
+    expect([await read(shard), await read(shard, 'job-2')]).toEqual([[], ['stays']]);
+    await store().taskLog.append(shard, [line('of the next one')]);
+    expect(await read(shard)).toEqual(['of the next one']);
+  });
 }

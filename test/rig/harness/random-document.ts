@@ -42,6 +42,9 @@ export function randomDocument(name: string, a: number, b: number): RawTask {
     tasks,
     ...(b % 2 === 0 ? { maxParallel: 1 + (a % 3) } : {}),
     ...(b % 13 === 0 ? { debounce: { key: `d${a % 2}`, ms: 500 + a * 10 } } : {}),
+    ...(b % 13 === 5
+      ? { singleton: { key: `s${a % 2}`, whenBusy: a % 3 === 0 ? 'replace' : 'skip' } }
+      : {}),
     ...(b % 11 === 0 ? { fairnessKey: `f${a % 2}` } : {}),
     ...(b % 5 === 0 ? { onFailure: 'cancel' } : {}),
     ...(b % 7 === 0 ? { timeouts: { totalMs: 60_000 } } : {}),

@@ -9,6 +9,7 @@ import { checkLeases, checkTerms } from './leases.ts';
 import { checkLimits } from './limits.ts';
 import { checkLog } from './log.ts';
 import { checkDebounce } from './debounce.ts';
+import { checkSingletons } from './singletons.ts';
 import { checkLosses } from './losses.ts';
 import { checkOutputs, checkRounds } from './outputs.ts';
 import { checkPromises } from './promises.ts';
@@ -18,6 +19,7 @@ import { checkRows } from './rows.ts';
 import { checkSchedules } from './schedules.ts';
 import { checkSignals } from './signals.ts';
 import { checkSteps } from './steps.ts';
+import { checkSubmissions } from './submissions.ts';
 import { checkWakeUps } from './wake-ups.ts';
 
 /** Rules that hold at every moment. */
@@ -35,12 +37,14 @@ const ALWAYS = [
   checkSchedules,
   checkSignals,
   checkSteps,
+  checkSubmissions,
   checkWakeUps,
   checkOutputs,
   checkRounds,
   checkAdmission,
   checkLosses,
   checkDebounce,
+  checkSingletons,
   checkBatches,
 ];
 

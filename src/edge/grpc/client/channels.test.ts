@@ -299,6 +299,7 @@ const job: ReadJob = {
   runAt: null,
   trace: 'a1'.repeat(16),
   keep: 'all',
+  startedBy: null,
   scheduleId: null,
   scheduledAt: null,
   error: null,

@@ -11,6 +11,8 @@ import type {
   Dated,
   EventPage,
   EventsQuery,
+  JobsQuery,
+  JobSummary,
   ReadJob,
   Reader,
   TaskDetail,
@@ -52,7 +54,7 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
     async jobs(query) {
       const request = toWireJobsQuery(query);
       const response = await channel.unary(ControlPlaneService.listJobs, request, READ);
-      const items = response.jobs.map(fromWireSummary);
+      const items = asAsked(query, response.jobs.map(fromWireSummary));
       const cursor = optionalText<string>(response.cursor);
       return { value: { items, cursor }, asOf: fromWireAsOf(response.asOf) };
     },
@@ -93,6 +95,11 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
     },
     follow: (query, signal) => follow(channel, query, signal),
   };
+}
+
+/** A node of an earlier version lists all jobs, and says of none what it waits for. */
+function asAsked({ waitingFor }: JobsQuery, jobs: JobSummary<Date>[]): JobSummary<Date>[] {
+  return waitingFor === undefined ? jobs : jobs.filter(({ waitsFor }) => waitsFor !== undefined);
 }
 
 async function* follow(

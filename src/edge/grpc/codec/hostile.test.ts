@@ -28,7 +28,7 @@ import { wireCount, wireNumber, toWireTime } from './values.ts';
 
 /** What the compiler would never let through, and a stranger sends all the same. */
 const hostile = <T>(value: unknown): T => value as T;
-const anyJobs = { state: 0, name: '', labels: [], limit: 0, cursor: '' };
+const anyJobs = { state: 0, name: '', labels: [], limit: 0, cursor: '', waitingFor: '' };
 
 function codeOf(act: () => unknown): string {
   try {
@@ -208,6 +208,7 @@ describe('bad input is', () => {
       'logs of a task with NUL',
       () => fromWireLogsQuery(hostile({ jobId: 'a', after: 0n, taskId: 'b\0' })),
     ],
+    ['jobs by a signal', () => fromWireJobsQuery(hostile({ ...anyJobs, waitingFor: 'a"' }))],
     ['jobs by a name with NUL', () => fromWireJobsQuery(hostile({ ...anyJobs, name: 'a\0' }))],
     [
       'jobs after a cursor with NUL',
@@ -382,7 +383,7 @@ test('a job without an id gets one', () => {
 });
 
 test('a list without a limit, or with too large a one, gets the default', () => {
-  const query = { state: 0 as const, name: '', cursor: '', labels: [] };
+  const query = { state: 0 as const, name: '', cursor: '', labels: [], waitingFor: '' };
   expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
   expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
 });

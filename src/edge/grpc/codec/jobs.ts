@@ -1,7 +1,19 @@
 /** Jobs and their tasks as people see them. */
-import { KEEPS, PRIORITIES, TASK_STATES, readLabel } from '../../../scheduler/core/index.ts';
-import type { TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
-import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
+import {
+  ANY_SIGNAL,
+  KEEPS,
+  PRIORITIES,
+  TASK_STATES,
+  isId,
+  readLabel,
+} from '../../../scheduler/core/index.ts';
+import type { StartedBy, TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
+import type {
+  Job as WireJob,
+  JobTask,
+  ListJobsRequest,
+  StartedBy as WireStartedBy,
+} from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
 import type { TaskError as WireError } from '../gen/millrace/v1/types.ts';
 import { JsonText } from '../../../scheduler/contract/index.ts';
@@ -75,6 +87,8 @@ export function toWireSummary(job: JobSummary<Date>): WireJob {
     runAtMs: toWireTimeOrNone(job.runAt, 'run_at_ms'),
     traceId: job.trace ?? '',
     keep: job.keep,
+    waitsFor: [...(job.waitsFor ?? [])],
+    startedBy: toWireStartedBy(job.startedBy),
     scheduledAtMs: toWireTimeOrNone(job.scheduledAt, 'scheduled_at_ms'),
     error: toWireError(job.error),
     createdAtMs: toWireTime(job.createdAt, 'created_at_ms'),
@@ -104,11 +118,28 @@ export function fromWireSummary(job: WireJob): JobSummary<Date> {
     trace: optionalText(job.traceId),
     // A server of an earlier version keeps everything.
     keep: KEEPS.find((keep) => keep === job.keep) ?? 'all',
+    startedBy: fromWireStartedBy(job.startedBy),
     scheduledAt: fromWireTimeOrNone(job.scheduledAtMs, 'scheduled_at_ms'),
     error: fromWireError(job.error),
     createdAt: fromWireTime(job.createdAtMs, 'created_at_ms'),
     startedAt: fromWireTimeOrNone(job.startedAtMs, 'started_at_ms'),
     finishedAt: fromWireTimeOrNone(job.finishedAtMs, 'finished_at_ms'),
+    ...(job.waitsFor.length === 0 ? {} : { waitsFor: job.waitsFor }),
+  };
+}
+
+function toWireStartedBy(by: StartedBy | null): WireStartedBy | undefined {
+  if (by === null) return undefined;
+  if ('event' in by) return { job: '', task: '', event: by.event, eventId: by.id };
+  return { job: by.job, task: by.task, event: '', eventId: '' };
+}
+
+function fromWireStartedBy(by: WireStartedBy | undefined): StartedBy | null {
+  if (by === undefined) return null;
+  if (by.event !== '') return { event: by.event, id: by.eventId };
+  return {
+    job: requiredText(by.job, 'started_by/job'),
+    task: requiredText(by.task, 'started_by/task'),
   };
 }
 
@@ -211,8 +242,9 @@ function fromWireTask(task: JobTask): TaskShape<ReadResult, Date> {
 }
 
 export function toWireJobsQuery(query: JobsQuery): ListJobsRequest {
-  const { state, name, labels = [], limit, cursor } = query;
+  const { state, name, labels = [], waitingFor = '', limit, cursor } = query;
   return {
+    waitingFor,
     state: state === undefined ? WireJobState.JOB_STATE_UNSPECIFIED : toWireJobState(state),
     name: name ?? '',
     labels: [...labels],
@@ -226,7 +258,7 @@ const JOBS_LIMIT = 100;
 const JOBS_LIMIT_MAX = 1_000;
 
 export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
-  const { state, name, labels, limit, cursor } = request;
+  const { state, name, labels, waitingFor, limit, cursor } = request;
   return {
     limit: limit === 0 ? JOBS_LIMIT : Math.min(limit, JOBS_LIMIT_MAX),
     ...(state === WireJobState.JOB_STATE_UNSPECIFIED
@@ -234,6 +266,13 @@ export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
       : { state: fromWireJobState(state, 'state') }),
     ...(name === '' ? {} : { name: soughtText(name, 'name') }),
     ...(labels.length === 0 ? {} : { labels: labels.map((label) => readLabel(label, 'labels')) }),
+    ...(waitingFor === '' ? {} : { waitingFor: soughtSignal(waitingFor) }),
     ...(cursor === '' ? {} : { cursor: soughtText(cursor, 'cursor') }),
   };
+}
+
+function soughtSignal(name: string): string {
+  return name === ANY_SIGNAL || isId(name)
+    ? name
+    : refuse('waiting_for', 'It is not a valid signal name.');
 }

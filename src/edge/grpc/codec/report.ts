@@ -15,11 +15,17 @@ import { fromWireLease, fromWireOrders, toWireLease, toWireOrders } from './leas
 import { fromWireInputLost, inputLostBytes, toWireInputLost } from './outputs.ts';
 import { fromWireSession } from './session.ts';
 import { checkNames, namesOf } from './task-names.ts';
-import { fromWireSuspension, suspensionBytes, toWireSuspension } from './suspension.ts';
+import {
+  documentBytes,
+  fromWireSuspension,
+  suspensionBytes,
+  toWireSuspension,
+} from './suspension.ts';
 import {
   jsonBytes,
   jsonText,
   optionalText,
+  parsedJson,
   present,
   refuse,
   requiredText,
@@ -87,6 +93,8 @@ function payloadBytes({ what }: TaskReport): number {
       return what.value.resultJson?.length ?? 0;
     case 'step':
       return what.value.name.length * 3 + what.value.bodyJson.length;
+    case 'submitted':
+      return what.value.name.length * 3 + what.value.documentJson.length;
     case 'failed':
       return (what.value.error?.message.length ?? 0) * 3;
     case 'suspended':
@@ -123,7 +131,8 @@ export function toWireReport(item: WorkerReport): TaskReport {
 }
 
 function tooLarge({ kind, lease }: WorkerReport, bytes: number): WorkerReport {
-  const [what, todo] = kind === 'suspended' ? TOO_MUCH_TO_ADD : TOO_MUCH_TO_KEEP;
+  const [what, todo] =
+    kind === 'suspended' || kind === 'submitted' ? TOO_MUCH_TO_ADD : TOO_MUCH_TO_KEEP;
   const message = `${what} about ${bytes} bytes, more than the ${PAYLOAD_BYTES_MAX} bytes that can be sent to the leader. ${todo}`;
   return { kind: 'failed', lease, error: { code: 'too_large', message }, failure: 'fatal' };
 }
@@ -158,6 +167,8 @@ const STATE_OF: Readonly<Record<WorkerReport['kind'], WireState>> = {
   aborted: WireState.TASK_STATE_CANCELLED,
   released: WireState.TASK_STATE_QUEUED,
   suspended: WireState.TASK_STATE_DELAYED,
+  // A leader that does not know the kind must refuse it, not take it for another one and lose the job.
+  submitted: WireState.TASK_STATE_UNSPECIFIED,
 };
 
 function toWireWhat(item: WorkerReport): TaskReport['what'] {
@@ -192,6 +203,11 @@ function toWireWhat(item: WorkerReport): TaskReport['what'] {
     }
     case 'suspended':
       return { $case: 'suspended', value: toWireSuspension(item.until) };
+    case 'submitted': {
+      const documentJson = documentBytes(item.document, 'submitted/document_json');
+      const run = wireCount(item.run, 'submitted/run');
+      return { $case: 'submitted', value: { run, name: item.name, documentJson } };
+    }
   }
 }
 
@@ -236,6 +252,13 @@ export function fromWireReport(report: TaskReport): WorkerReport {
       return fromWireInputLost(lease, what.value);
     case 'suspended':
       return { kind: 'suspended', lease, until: fromWireSuspension(what.value) };
+    case 'submitted': {
+      const { run, documentJson } = what.value;
+      const name: string = requiredText(what.value.name, 'submitted/name');
+      const field = 'submitted/document_json';
+      const document = parsedJson(jsonText(documentJson, field), field);
+      return { kind: 'submitted', lease, run, name, document };
+    }
   }
 }
 

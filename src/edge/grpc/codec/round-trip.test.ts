@@ -216,6 +216,7 @@ describe('messages between workers and the leader survive a round trip', () => {
         error,
       }),
       fc.record({ kind: kind('suspended'), lease, until: suspension }),
+      fc.record({ kind: kind('submitted'), lease, run: count, name, document: json }),
     );
     const who = { nodeId: 'n' as Beat['nodeId'], sessionId: 's' as Beat['sessionId'] };
     expectSame(fc.array(item, { minLength: 1, maxLength: 5 }), (items) => {
@@ -233,22 +234,21 @@ describe('messages between workers and the leader survive a round trip', () => {
   });
 });
 
+const sentEvent = fc.record({ event: name, id: name });
+
 describe('public shapes survive a round trip', () => {
   const summary = {
     id: id<JobId>(),
     no: whole,
     name: text,
     state: fc.constantFrom(...JOB_STATES),
-    run: count,
     priority: fc.constantFrom(...PRIORITIES),
-    taskCount: count,
-    idempotencyKey: orNull(name),
+    ...{ run: count, taskCount: count, idempotencyKey: orNull(name) },
     labels: fc.dictionary(fc.string({ minLength: 1 }), name, { maxKeys: 3 }),
-    runAt: orNull(time),
-    trace: orNull(name),
+    ...{ runAt: orNull(time), trace: orNull(name), scheduledAt: orNull(time) },
     keep: fc.constantFrom('all' as const, 'failed' as const, 'none' as const),
+    startedBy: orNull(fc.oneof(fc.record({ job: id<JobId>(), task: id<TaskId>() }), sentEvent)),
     scheduleId: orNull(id<NonNullable<JobSummary['scheduleId']>>()),
-    scheduledAt: orNull(time),
     error: orNull(error),
     ...{ createdAt: time, startedAt: orNull(time), finishedAt: orNull(time) },
   };
@@ -264,7 +264,8 @@ describe('public shapes survive a round trip', () => {
   };
 
   test('a job, alone and with its tasks', () => {
-    expectSame(fc.record<JobSummary<Date>>(summary), (given) =>
+    const waiting = { ...summary, waitsFor: fc.array(name, { minLength: 1 }) };
+    expectSame(fc.oneof(fc.record<JobSummary<Date>>(summary), fc.record(waiting)), (given) =>
       jobs.fromWireSummary(sent(job.Job, jobs.toWireSummary(given))),
     );
     const result: fc.Arbitrary<ReadResult> = orNull(jsonText.map((text) => new JsonText(text)));
@@ -297,7 +298,7 @@ describe('public shapes survive a round trip', () => {
         state: fc.constantFrom(...JOB_STATES),
         name,
         limit: fc.integer({ min: 1, max: 1_000 }),
-        cursor: name,
+        ...{ cursor: name, waitingFor: fc.constantFrom('*', 'ok') },
       },
       { requiredKeys: ['limit'] },
     );

@@ -114,7 +114,7 @@ function wireDuration(forMs: number): bigint {
 }
 
 /** What a handler made may be no JSON at all: a circle, a function, a BigInt. */
-function documentBytes(document: unknown, field: string): Buffer {
+export function documentBytes(document: unknown, field: string): Buffer {
   let text: string | undefined;
   try {
     text = JSON.stringify(document) as string | undefined;

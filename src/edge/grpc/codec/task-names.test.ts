@@ -87,3 +87,18 @@ test('refuses a report that names another query than its lease', () => {
     'The lease is one of job q, not of p.',
   );
 });
+
+test('a leader that does not know of submissions refuses them, and does not take them for a start', () => {
+  const item: WorkerReport = {
+    kind: 'submitted',
+    lease: LEASE,
+    run: 1,
+    name: 'mail',
+    document: { tasks: [] },
+  };
+  const [part] = [...reportParts(SESSION, [item])];
+  // What it does not know is gone when it has decoded the report.
+  const reports = (part?.request.reports ?? []).map((each) => ({ ...each, what: undefined }));
+  const request = { workerId: 'w', sessionId: 's', reports };
+  expect(() => fromWireReports(request)).toThrow('what');
+});

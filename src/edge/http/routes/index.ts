@@ -14,11 +14,13 @@ import { queueRoutes } from './queues.ts';
 import { scheduleRoutes } from './schedules.ts';
 import { submitRoutes } from './submit.ts';
 import { taskRoutes } from './tasks.ts';
+import { triggerRoutes } from './triggers.ts';
 
 /** Everything that is served. */
 export const ROUTES: readonly Route[] = [
   ...submitRoutes,
   ...flowRoutes,
+  ...triggerRoutes,
   ...jobRoutes,
   ...bulkRoutes,
   ...taskRoutes,

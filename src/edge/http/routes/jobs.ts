@@ -1,6 +1,6 @@
 /** Looking at jobs, and asking the leader to change them. */
 import { randomUUID } from 'node:crypto';
-import { JOB_STATES, readLabel, taskTrees } from '../../../scheduler/core/index.ts';
+import { ANY_SIGNAL, JOB_STATES, readLabel, taskTrees } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
 import { defined } from '../../../kit/index.ts';
 import type { JobsQuery } from '../../../scheduler/contract/index.ts';
@@ -50,6 +50,12 @@ export const jobRoutes: readonly Route[] = [
         isRepeatable: true,
         description:
           'Only jobs with this label, `key:value`. Given several times, only jobs with all of them.',
+      },
+      waitingFor: {
+        type: 'string',
+        maxLength: 200,
+        description:
+          'Only jobs with a task that waits for a signal of this name, or `*` for any signal. `waitsFor` says which.',
       },
       ...pageParameters,
     },
@@ -105,6 +111,37 @@ export const jobRoutes: readonly Route[] = [
       const { jobs } = api.leader();
       const { jobId } = await jobs.cancel(jobIn(call), reason ?? 'asked for by HTTP');
       return showJob(api, jobId);
+    },
+  },
+  {
+    method: 'DELETE',
+    path: '/api/v1/jobs/:id',
+    role: 'submit',
+    summary: 'Remove a job that has ended',
+    description:
+      'With its tasks, results, steps, signals and log lines. Its events stay in the log. A job that has not ended is ' +
+      'refused with 409: cancel it first.',
+    answers: { 204: { description: 'Removed.' } },
+    async handle(call, api) {
+      await api.leader().jobs.remove(jobIn(call));
+      return { kind: 'empty', status: 204 };
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/jobs/:id/priority',
+    role: 'submit',
+    summary: 'Change the priority of a job',
+    description:
+      'All its tasks that have not ended get it, and those that wait for a node move. What runs goes on. A job that has ' +
+      'ended, or has that priority, is not changed: `changed` says so.',
+    body: { schema: 'PriorityRequest', required: true },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      const { jobs } = api.leader();
+      const { priority } = objectOf(await call.body(), ['priority']);
+      const { jobId, changed } = await jobs.setPriority(jobIn(call), priority);
+      return showJob(api, jobId, 200, { changed });
     },
   },
   {
@@ -191,7 +228,7 @@ function signalIdIn({ headers }: Call): string {
 }
 
 async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
-  const { state, name } = call.query;
+  const { state, name, waitingFor } = call.query;
   const labels = (call.lists['label'] ?? []).map((label) => readLabel(label, '?label'));
   const { asOf, value } = await api.reader.jobs({
     ...pageOf(call),
@@ -199,8 +236,13 @@ async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
     ...(state === undefined ? {} : { state: state as JobState }),
     ...(name === undefined ? {} : { name }),
     ...(labels.length === 0 ? {} : { labels }),
+    ...(waitingFor === undefined ? {} : { waitingFor: signalName(waitingFor) }),
   });
   return dated(asOf, { jobs: value.items, cursor: value.cursor });
+}
+
+function signalName(name: string): string {
+  return name === ANY_SIGNAL ? name : checkedId(name, '?waitingFor');
 }
 
 async function showJob(

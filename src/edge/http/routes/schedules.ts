@@ -118,7 +118,10 @@ async function showSchedule(
   return dated(asOf, startedJob === null ? shown : { ...shown, lastJob: startedJob }, status);
 }
 
-type Shown = ScheduleShape<Date> & { readonly upcoming: readonly Date[] };
+type Shown = ScheduleShape<Date> & {
+  readonly state: 'active' | 'paused' | 'ended';
+  readonly upcoming: readonly Date[];
+};
 
 /** One by one, as they are sent. */
 function* allWithUpcoming(
@@ -129,15 +132,27 @@ function* allWithUpcoming(
 }
 
 function withUpcoming(schedule: ScheduleShape<Date>, calendar: Calendar | null): Shown {
-  const { spec, nextAt, paused } = schedule;
+  const { nextAt, paused } = schedule;
+  if (nextAt === null) return { ...schedule, state: 'ended', upcoming: [] };
+  if (paused) return { ...schedule, state: 'paused', upcoming: [] };
+  return { ...schedule, state: 'active', upcoming: upcomingOf(schedule.spec, nextAt, calendar) };
+}
+
+function upcomingOf(spec: Json, nextAt: Date, calendar: Calendar | null): readonly Date[] {
   const timing = timingIn(spec);
-  if (paused || nextAt === null) return { ...schedule, upcoming: [] };
-  if (calendar === null || timing === null) return { ...schedule, upcoming: [nextAt] };
+  if (calendar === null || timing === null) return [nextAt];
   // A node of another version may have taken what this one cannot read.
   const isRead = !('cron' in timing) || calendar.check(timing.cron, timing.zone) === null;
-  if (!isRead) return { ...schedule, upcoming: [nextAt] };
-  const times = upcomingOccurrences(timing, instant(nextAt.getTime()), UPCOMING, calendar);
-  return { ...schedule, upcoming: times.map((time) => new Date(time)) };
+  if (!isRead) return [nextAt];
+  const { endAt, maxRuns, runs } = fieldsOf(spec);
+  const end = {
+    ...(typeof endAt === 'number' ? { endAt: instant(endAt) } : {}),
+    ...(typeof maxRuns === 'number' ? { maxRuns } : {}),
+  };
+  const from = instant(nextAt.getTime());
+  const ran = typeof runs === 'number' ? runs : 0;
+  const times = upcomingOccurrences({ timing, ...end }, from, UPCOMING, calendar, ran);
+  return times.map((time) => new Date(time));
 }
 
 /** The timing of a stored schedule; null if a newer version has put something else there. */

@@ -13,10 +13,14 @@ interface Submitted {
   readonly state: JobState;
 }
 
-export const ID_HEADERS: Readonly<Record<string, string>> = {
-  'Millrace-Job-Id': 'The id of what is new, so that the call can be repeated.',
+export const TRACE_HEADERS: Readonly<Record<string, string>> = {
   traceparent: 'W3C Trace Context of the caller; ignored when it is not valid.',
   tracestate: 'Belongs to traceparent.',
+};
+
+export const ID_HEADERS: Readonly<Record<string, string>> = {
+  'Millrace-Job-Id': 'The id of what is new, so that the call can be repeated.',
+  ...TRACE_HEADERS,
 };
 
 export const submitRoutes: readonly Route[] = [
@@ -103,6 +107,15 @@ async function submitList(
     });
   }
   const replies = await jobs.submitAll(documents.map((document, at) => ({ document, ...ids(at) })));
+  return answerOf(api, replies, replies.map(itemOf));
+}
+
+/** The answer about several jobs, of which some may have been refused. */
+export function answerOf(
+  api: ApiParts,
+  replies: readonly (JobReply | MillraceError)[],
+  value: unknown,
+): Answer {
   const refusals = replies.filter((reply) => isMillraceError(reply));
   // None of it was the documents' fault: the caller should ask again, perhaps elsewhere.
   const [first] = refusals;
@@ -111,10 +124,10 @@ async function submitList(
   const made = replies.filter((reply) => !isMillraceError(reply) && reply.changed);
   api.metrics.countSubmitted(made.length);
   const status = refusals.length > 0 ? 207 : made.length > 0 ? 201 : 200;
-  return { kind: 'json', status, value: replies.map(itemOf) };
+  return { kind: 'json', status, value };
 }
 
-function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: Problem } {
+export function itemOf(reply: JobReply | MillraceError): Submitted | { readonly error: Problem } {
   if (isMillraceError(reply)) return { error: problemOf(reply) };
   return { id: reply.jobId, state: reply.state };
 }

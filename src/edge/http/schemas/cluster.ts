@@ -73,6 +73,7 @@ const SCHEDULE_EXAMPLE = {
     overlap: 'skip',
     document: { name: 'nightly', tasks: [{ id: 'a', executor: 'echo' }] },
   },
+  state: 'active',
   paused: false,
   nextAt: '2026-11-16T01:00:00.000Z',
   lastAt: '2026-11-15T01:00:00.000Z',
@@ -83,6 +84,7 @@ const SCHEDULE_EXAMPLE = {
 const scheduleFields: Readonly<Record<string, Schema>> = {
   id: text,
   spec: described('Timing, policies and job document.', anything),
+  state: described('Ended: there is no further occurrence.', oneOf(['active', 'paused', 'ended'])),
   paused: flag,
   nextAt: orNull(moment),
   lastAt: orNull(moment),
@@ -131,6 +133,7 @@ const FLOW_EXAMPLE = {
     properties: { id: { type: 'string' }, cents: { type: 'integer' } },
     required: ['id', 'cents'],
   },
+  on: ['order.created'],
   nodes: ['w-1', 'w-2'],
 };
 
@@ -138,6 +141,7 @@ const flowFields: Readonly<Record<string, Schema>> = {
   name: text,
   version: described('Of graph and schema; a new job gets the newest that a live node has.', text),
   input: described('JSON Schema of the input; `{}` allows anything.', anything),
+  on: described('The events that start it.', listOf(text)),
   nodes: described('Live nodes that have it.', listOf(text)),
 };
 

@@ -16,6 +16,7 @@ export const SUMMARY_EXAMPLE: JsonObject = {
   runAt: null,
   trace: '4bf92f3577b34da6a3ce929d0e0e4736',
   keep: 'all',
+  startedBy: null,
   scheduleId: null,
   scheduledAt: null,
   error: null,

@@ -36,6 +36,16 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   runAt: described('None of its tasks starts before this time.', orNull(moment)),
   trace: described('The trace in which it was submitted, 32 digits; null for none.', orNull(text)),
   keep: described('What remains of it after its end.', oneOf(KEEPS)),
+  startedBy: described(
+    'The task that has submitted it, `{job, task}`, or the event that has started it, `{event, id}`; otherwise null.',
+    orNull(
+      record(
+        'A task or an event.',
+        { job: text, task: text, event: text, id: text },
+        { optional: ['job', 'task', 'event', 'id'] },
+      ),
+    ),
+  ),
   scheduleId: orNull(text),
   scheduledAt: described(
     'The scheduled time of the occurrence, even if the job started later.',
@@ -46,6 +56,11 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   startedAt: orNull(moment),
   finishedAt: orNull(moment),
 };
+
+const waitsFor: Schema = described(
+  'Present only in lists by `waitingFor`: signals that its tasks wait for.',
+  listOf(text),
+);
 
 const taskFields: Readonly<Record<string, Schema>> = {
   id: text,
@@ -105,6 +120,7 @@ export type JobSchemaName =
   | 'DeadTaskPage'
   | 'Submitted'
   | 'SubmittedOrList'
+  | 'SentEvent'
   | 'NotSubmitted';
 
 export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
@@ -122,7 +138,14 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     { code: text, message: text },
     { example: { code: 'timeout', message: 'It ran for more than 30000 ms.' } },
   ),
-  JobSummary: record('A job without its tasks.', summaryFields, { example: SUMMARY_EXAMPLE }),
+  JobSummary: record(
+    'A job without its tasks.',
+    { ...summaryFields, waitsFor },
+    {
+      optional: ['waitsFor'],
+      example: SUMMARY_EXAMPLE,
+    },
+  ),
   Job: record(
     'A job with its tasks.',
     {
@@ -146,10 +169,11 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
           awaited: described('Names of the signals that tasks wait for.', listOf(text)),
         }),
       ),
+      changed: described('Present only in the response to a change of its priority.', flag),
       asOf,
     },
     {
-      optional: ['isResultOmitted', 'signal'],
+      optional: ['isResultOmitted', 'signal', 'changed'],
       example: {
         ...SUMMARY_EXAMPLE,
         result: null,
@@ -342,5 +366,27 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       [{ id: SUMMARY_EXAMPLE['id'], state: 'queued' }],
     ],
   },
+  SentEvent: record(
+    'An event, and the job of each flow that it starts.',
+    {
+      event: text,
+      id: described('Of the event: as it was sent, or a new one.', text),
+      jobs: listOf({
+        anyOf: [
+          record('A job.', { flow: text, id: text, state: oneOf(JOB_STATES), isNew: flag }),
+          record('Why a flow was not started.', { flow: text, error: ref('Problem') }),
+        ],
+      }),
+      note: described('Present only if no flow is started by the event.', text),
+    },
+    {
+      optional: ['note'],
+      example: {
+        event: 'order.created',
+        id: 'evt_1',
+        jobs: [{ flow: 'order', id: SUMMARY_EXAMPLE['id'], state: 'queued', isNew: true }],
+      },
+    },
+  ),
   NotSubmitted: record('Why one document of a list was rejected.', { error: ref('Problem') }),
 };

@@ -1,5 +1,5 @@
 /** Request bodies. The server validates them itself; these schemas document them. */
-import { KEEPS } from '../../../scheduler/core/index.ts';
+import { KEEPS, PRIORITIES } from '../../../scheduler/core/index.ts';
 import { DOCUMENT_EXAMPLE, documentSchemas, type DocumentSchemaName } from './document.ts';
 import {
   anything,
@@ -37,6 +37,9 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
     'What happens while the previous job is still running.',
     oneOf(['skip', 'queue', 'cancel']),
   ),
+  endAt: described('No occurrence after this time is started.', anything),
+  maxRuns: described('So many occurrences are started; those by hand do not count.', whole),
+  runs: described('How many were started so far. Ignored in requests.', whole),
   document: ref('JobDocument'),
   flow: described('The name of a flow, instead of a document.', text),
   input: described('Of the flow.', anything),
@@ -53,7 +56,9 @@ export type RequestSchemaName =
   | DocumentSchemaName
   | 'JobDocumentOrList'
   | 'FlowStart'
+  | 'EventRequest'
   | 'CancelRequest'
+  | 'PriorityRequest'
   | 'RerunRequest'
   | 'SignalRequest'
   | 'BulkRequest'
@@ -84,7 +89,20 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     additionalProperties: true,
     examples: [{ input: { id: 'A-7', cents: 1_999 }, idempotencyKey: 'order A-7' }],
   },
+  EventRequest: {
+    ...optionalRecord('An event.', {
+      data: described('The input of each flow that it starts: any JSON up to 256 KiB.', anything),
+      id: described('The same id again starts nothing new.', text),
+      labels: described('Of each new job.', { type: 'object', additionalProperties: text }),
+    }),
+    examples: [{ data: { id: 'A-7', cents: 1_999 }, id: 'evt_1' }],
+  },
   CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
+  PriorityRequest: record(
+    'How urgent a job is.',
+    { priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)) },
+    { example: { priority: 0 } },
+  ),
   RerunRequest: optionalRecord(
     'Only if the job is at this run, which makes the call safe to repeat.',
     {

@@ -1,4 +1,4 @@
-import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
+import { MillraceError, isMillraceError, isObject } from '../../../scheduler/core/index.ts';
 import type { ErrorCode, JobId, LeaderAddress, TaskId } from '../../../scheduler/core/index.ts';
 import { backoffMs, deferred, sleepOrAbort, startStop } from '../../../kit/index.ts';
 import type { BackoffRange, Clock, Deferred, StartStop } from '../../../kit/index.ts';
@@ -124,6 +124,8 @@ export class Replica implements Reader {
   }
 
   async jobs(query: JobsQuery): Promise<Dated<Page<JobSummary<Date>>>> {
+    // What a task waits for is not cached.
+    if (query.waitingFor !== undefined) return this.#options.source.jobs(query);
     const { isWhole, items, cursor } = this.#jobs.page(query);
     const asOf = this.#refresher.cleanAsOf;
     if (isWhole && asOf !== null) return { asOf, value: { items, cursor } };
@@ -301,7 +303,10 @@ export class Replica implements Reader {
       this.#nodes = await source.nodes();
     }
     if (kinds.has('schedule')) this.#schedules = await source.schedules();
-    for (const { job, seq } of page.events) if (job !== null) this.#refresher.changed(job, seq);
+    for (const event of page.events) {
+      const job = event.job ?? removedJob(event);
+      if (job !== null) this.#refresher.changed(job, event.seq);
+    }
     this.#log.add(page);
   }
 
@@ -309,6 +314,12 @@ export class Replica implements Reader {
     const delayMs = backoffMs(BACKOFF, failures + 1, this.#options.random);
     return sleepOrAbort(this.#options.clock, delayMs, signal);
   }
+}
+
+/** A job that is gone has no name but this. */
+function removedJob({ kind, detail }: EventPage['events'][number]): JobId | null {
+  if (kind !== 'job.removed' || !isObject(detail)) return null;
+  return typeof detail['job'] === 'string' ? (detail['job'] as JobId) : null;
 }
 
 function queryFrom({ seq: after, history }: AsOf<Date>): EventsQuery {

@@ -137,6 +137,7 @@ export interface JobOptions {
   /** Jobs with the same key take turns together with all others as if they were one. */
   readonly fairnessKey: string | null;
   readonly debounce: Debounce | null;
+  readonly singleton: Singleton | null;
   readonly batch: BatchFigures | null;
   /** Where its submitter stands in a trace; null if that is not known. */
   readonly trace: Trace | null;
@@ -156,6 +157,15 @@ export interface Debounce {
   readonly ms: number;
   /** ... or when the first of them has waited for so long; null for no such limit. */
   readonly maxMs: number | null;
+}
+
+/** What a submission does while a job with its key lives: answer that job, or cancel it and take its place. */
+export const WHEN_BUSY = ['skip', 'replace'] as const;
+
+/** Of jobs with the same key one lives at a time. */
+export interface Singleton {
+  readonly key: string;
+  readonly whenBusy: (typeof WHEN_BUSY)[number];
 }
 
 /** Jobs with the same key are executed together: the first of them takes the items of all. */

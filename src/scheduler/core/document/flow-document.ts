@@ -7,7 +7,7 @@
  * when the job is submitted: they stand in the template as `{ "$input": pointer }` and are taken from the input as it was
  * given. The first task fails if the schema has changed one of those, so no key can differ from what the flow means.
  */
-import { type FlowDeclaration, flowExecutor } from '../node/flow.ts';
+import { EVENTS_FIELD, type FlowDeclaration, flowExecutor } from '../node/flow.ts';
 import { isObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { schemaFault } from './json-schema.ts';
@@ -35,7 +35,8 @@ export function flowDocument(
   path: string,
   bytesMax: number,
 ): JsonObject {
-  const { name, template } = flow;
+  const { name } = flow;
+  const { [EVENTS_FIELD]: _, ...template } = flow.template;
   weigh(input, path, 'The input', 0, bytesMax);
   if (flow.input === null && input !== null)
     refuse(path, `The flow '${name}' takes no input.`, 'Omit it.');
@@ -100,13 +101,17 @@ class Gaps {
   }
 
   /** Those of the job itself. */
-  keys({ fairnessKey, debounce }: JsonObject): JsonObject {
+  keys({ fairnessKey, debounce, singleton }: JsonObject): JsonObject {
     return {
       ...(isGap(fairnessKey) ? { fairnessKey: this.#value(fairnessKey) } : {}),
-      ...(isObject(debounce) && isGap(debounce['key'])
-        ? { debounce: { ...debounce, key: this.#value(debounce['key']) } }
-        : {}),
+      ...this.#keyed('debounce', debounce),
+      ...this.#keyed('singleton', singleton),
     };
+  }
+
+  #keyed(name: string, value: Json | undefined): JsonObject {
+    if (!isObject(value) || !isGap(value['key'])) return {};
+    return { [name]: { ...value, key: this.#value(value['key']) } };
   }
 
   /** A key that comes with the input is a list of its parts. */

@@ -25,7 +25,10 @@ export function documentFromRows(
     labels,
     // A fork is asked for now.
     runAt: null,
-    options: { ...decodeJobOptions(job.options), debounce: null, batch: null, trace: null },
+    options: {
+      ...decodeJobOptions(job.options),
+      ...{ debounce: null, singleton: null, batch: null, trace: null },
+    },
     output,
     idempotencyKey: null,
     tasks: specs.map((spec) => ({

@@ -3,7 +3,7 @@
  * where they are declared. The reader takes names and limits from it, `schema.ts` writes it as JSON Schema, and the
  * description of the HTTP API, `millrace schema` and `docs/job.schema.json` are made of that.
  */
-import { KEEPS } from './document.ts';
+import { KEEPS, WHEN_BUSY } from './document.ts';
 
 /** A limit on durations. What is longer is a mistake in the unit, and sums stay exact. */
 export const DURATION_MS_MAX: number = 3_650 * 24 * 3_600 * 1_000;
@@ -227,6 +227,18 @@ const DEBOUNCE: Grammar = grammar(
   },
 );
 
+const SINGLETON: Grammar = grammar('Of jobs with the same key only one is live at a time.', {
+  key: { type: 'name', required: true, doc: 'Jobs with the same key exclude each other.' },
+  whenBusy: {
+    type: 'choice',
+    of: WHEN_BUSY,
+    default: 'skip',
+    doc:
+      'While another job with the key is live. skip: nothing is submitted, and the answer is the live job. replace: ' +
+      'the live job is cancelled, and this one takes its place.',
+  },
+});
+
 export const WEBHOOKS_MAX = 8;
 
 export const WEBHOOK: Grammar = grammar('A server that is notified of the end of the job.', {
@@ -285,6 +297,7 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     doc: 'Jobs with the same key, say of one tenant, take turns with all others as if they were one job.',
   },
   debounce: record(DEBOUNCE),
+  singleton: record(SINGLETON),
   traceparent: {
     type: 'any',
     doc: 'The W3C trace context that the job belongs to. One that is not valid is ignored.',

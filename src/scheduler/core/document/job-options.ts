@@ -1,10 +1,11 @@
 /** What a document says of a job beyond its own columns, and the JSON text that is stored of it. */
-import type { Instant, JobId } from '../ids.ts';
+import type { Instant, JobId, TaskId } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
 import type { JobRow } from '../rows.ts';
 import { isFinished } from '../task/chart.ts';
+import type { Priority } from '../task/chart.ts';
 import { readBatch } from './batched.ts';
-import type { Debounce, JobOptions, Keep } from './document.ts';
+import type { Debounce, JobOptions, Keep, Singleton } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
 import { readTrace } from './trace.ts';
@@ -15,9 +16,15 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   webhooks: Object.freeze([]),
   fairnessKey: null,
   debounce: null,
+  singleton: null,
   trace: null,
   batch: null,
 });
+
+/** What has started a job: a task that has submitted it with `ctx.submit`, or an event. */
+export type StartedBy =
+  | { readonly job: JobId; readonly task: TaskId }
+  | { readonly event: string; readonly id: string };
 
 /** The options of a job that has been submitted. */
 export interface StoredJobOptions extends JobOptions {
@@ -25,22 +32,29 @@ export interface StoredJobOptions extends JobOptions {
   readonly firstAt: Instant | null;
   /** The first job of the batch that it has joined; null for that one itself, and without `batch`. */
   readonly batchOf: JobId | null;
+  /** For the job and all its tasks, in place of those that they were submitted with; null if nobody has changed it. */
+  readonly priority: Priority | null;
+  /** Null for a job that a client, a schedule or a call has started. */
+  readonly startedBy: StartedBy | null;
 }
 
 const NOTHING_STORED: StoredJobOptions = Object.freeze({
   ...NO_JOB_OPTIONS,
   firstAt: null,
   batchOf: null,
+  priority: null,
+  startedBy: null,
 });
 
 export function readJobOptions(fields: Fields): JobOptions {
   const fairnessKey = fields.name('fairnessKey') ?? null;
   const debounce = readDebounce(fields);
+  const singleton = readSingleton(fields);
   const batch = readBatch(fields);
   const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
   const keep = fields.choice<Keep>('keep') ?? 'all';
   const webhooks = readWebhooks(fields);
-  const rest = { fairnessKey, debounce, batch, trace };
+  const rest = { fairnessKey, debounce, singleton, batch, trace };
   const isUsual =
     keep === 'all' && webhooks.length === 0 && Object.values(rest).every((each) => each === null);
   return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, ...rest };
@@ -66,12 +80,27 @@ function readDebounce(job: Fields): Debounce | null {
   return { key, ms, maxMs };
 }
 
+function readSingleton(job: Fields): Singleton | null {
+  const fields = job.inner('singleton');
+  if (fields === undefined) return null;
+  const key =
+    fields.name('key') ?? fields.missing('key', 'Jobs with the same key exclude each other.');
+  for (const other of ['debounce', 'batch']) {
+    if (job.raw(other) === undefined) continue;
+    const what = `A job with ${other} cannot be a singleton: jobs of one key have to come together.`;
+    refuse(job.at('singleton'), what, `Remove singleton or ${other}.`);
+  }
+  return { key, whenBusy: fields.choice<Singleton['whenBusy']>('whenBusy') ?? 'skip' };
+}
+
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
-  const { keep, webhooks, fairnessKey, debounce, batch, trace, firstAt, batchOf } = options;
+  const { keep, webhooks, fairnessKey, debounce, singleton, batch, trace } = options;
+  const { firstAt, batchOf, priority, startedBy } = options;
   // Most jobs, each time that their row is written.
   const isUsual = keep === 'all' && webhooks.length === 0 && fairnessKey === null;
-  if (isUsual && (debounce ?? batch ?? trace ?? firstAt ?? batchOf) === null) return null;
+  const rest = debounce ?? singleton ?? batch ?? trace ?? firstAt ?? batchOf ?? priority;
+  if (isUsual && (rest ?? startedBy) === null) return null;
   return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -79,11 +108,19 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
       : { webhooks: webhooks.map(({ url, on }) => ({ url, on: [...on] })) }),
     ...(fairnessKey === null ? {} : { fairnessKey }),
     ...(debounce === null ? {} : { debounce: { ...debounce } }),
+    ...(singleton === null ? {} : { singleton: { ...singleton } }),
     ...(batch === null ? {} : { batch: { ...batch } }),
     ...(trace === null ? {} : { trace: { ...trace } }),
     ...(firstAt === null ? {} : { firstAt }),
     ...(batchOf === null ? {} : { batchOf }),
+    ...(priority === null ? {} : { priority }),
+    ...(startedBy === null ? {} : { startedBy: { ...startedBy } }),
   });
+}
+
+/** Of the job as it is now. */
+export function priorityOf({ priority, options }: Pick<JobRow, 'priority' | 'options'>): Priority {
+  return decodeJobOptions(options).priority ?? priority;
 }
 
 /** The inverse of `encodeJobOptions`. */

@@ -9,7 +9,15 @@ import { parseJobDocument } from './parse.ts';
 const parse = (fields: object) =>
   parseJobDocument({ tasks: [{ id: 'a', executor: 'echo' }], ...fields }, defaultSettings);
 const stored = (keep: Keep, fairnessKey: string | null = null): string | null =>
-  encodeJobOptions({ ...NO_JOB_OPTIONS, keep, fairnessKey, firstAt: null, batchOf: null });
+  encodeJobOptions({
+    ...NO_JOB_OPTIONS,
+    keep,
+    fairnessKey,
+    firstAt: null,
+    batchOf: null,
+    priority: null,
+    startedBy: null,
+  });
 
 test('a job is kept unless its document says otherwise', () => {
   expect(parse({}).options.keep).toBe('all');

@@ -17,9 +17,11 @@ const CONTROL = /\p{Cc}/u;
 
 export type Labels = Readonly<Record<string, string>>;
 
+const NONE: readonly string[] = [];
+
 /** As `key:value`, sorted: two documents that mean the same read the same. */
 export function readLabels(value: unknown, path: string): readonly string[] {
-  if (value === undefined) return [];
+  if (value === undefined) return NONE;
   if (!isObject(value)) {
     refuse(path, `Labels must be an object of text by key, not ${described(value)}.`);
   }

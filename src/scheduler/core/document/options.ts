@@ -57,10 +57,11 @@ export function defaultOptions(settings: Settings): TaskOptions {
   return options;
 }
 
+const OPTION_NAMES: readonly string[] = Object.keys(OPTIONS);
+
 /** Reads the option fields of a task document. */
 export function readOptions(task: Fields, settings: Settings): TaskOptions {
-  if (Object.keys(OPTIONS).every((field) => task.raw(field) === undefined))
-    return defaultOptions(settings);
+  if (OPTION_NAMES.every((field) => task.raw(field) === undefined)) return defaultOptions(settings);
   return {
     retry: readRetry(task, settings),
     timeouts: readTimeouts(task),

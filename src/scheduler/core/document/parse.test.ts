@@ -84,6 +84,7 @@ describe('a job document', () => {
         webhooks: [],
         fairnessKey: null,
         debounce: null,
+        singleton: null,
         batch: null,
         trace: null,
       },

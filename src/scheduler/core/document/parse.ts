@@ -126,16 +126,19 @@ function readTasks(
     siblings,
     existing: (id) => known.get(id),
     firstNo: known.size,
-    namedBy: new Int32Array(list.length).fill(-1),
-    options: new Map(),
+    // A task alone cannot depend on anything.
+    namedBy: list.length === 1 ? NOBODY : new Int32Array(list.length).fill(-1),
+    options: null,
   };
   const documents: TaskDocument[] = [];
   for (const [id, no] of siblings) {
     documents.push(readTask(tasks[no - known.size] as Fields, id, no, around));
   }
-  refuseCycles(tasks, documents, known.size);
+  if (documents.length > 1) refuseCycles(tasks, documents, known.size);
   return documents;
 }
+
+const NOBODY: Int32Array = new Int32Array(0);
 
 function refuseCrowd(count: number, already: number, path: string, settings: Settings): void {
   if (count === 0 || count + already <= settings.tasksPerJobMax) return;

@@ -31,8 +31,8 @@ export interface Surroundings {
   readonly firstNo: number;
   /** By place: the task that was the last to name this one as a dependency, or -1. */
   readonly namedBy: Int32Array;
-  /** Equal options become one object, by their text. */
-  readonly options: Map<string, TaskOptions>;
+  /** Equal options become one object, by their text; null before the first that differs from the defaults. */
+  options: Map<string, TaskOptions> | null;
 }
 
 export function taskFields(value: unknown, path: string): Fields {
@@ -79,6 +79,8 @@ export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundi
   };
 }
 
+const NO_CONDITIONS: readonly Condition[] = [];
+
 function readTaskInput(
   task: Fields,
   self: TaskNo,
@@ -98,6 +100,7 @@ function readTaskInput(
   const path = task.at('input');
   const input = value === null ? null : readTemplate(value, path, referable);
   checkSize(input, path, 'The input', settings.inputBytesMax);
+  if (when === undefined) return withConditions(NO_CONDITIONS, input);
   const conditions = readConditions(when, task.at('when'), referable);
   refuseImpossible(conditions, task, (id) => siblings.get(id), dependsOn);
   const stored = withConditions(conditions, input);
@@ -134,6 +137,7 @@ function refuseImpossible(
 function shared(options: TaskOptions, around: Surroundings): TaskOptions {
   const text = encodeOptions(options, around.settings);
   if (text === null) return defaultOptions(around.settings);
+  around.options ??= new Map();
   const known = around.options.get(text);
   if (known !== undefined) return known;
   around.options.set(text, options);

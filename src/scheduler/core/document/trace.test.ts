@@ -82,7 +82,13 @@ test('a job document carries it; a hostile one costs nobody the job', () => {
   const traced = parseJobDocument({ ...job, traceparent: parent, tracestate: 'a=1' }, settings);
   const { trace } = traced.options;
   expect(trace).toEqual({ parent, state: 'a=1' });
-  const stored = encodeJobOptions({ ...traced.options, firstAt: null, batchOf: null });
+  const stored = encodeJobOptions({
+    ...traced.options,
+    firstAt: null,
+    batchOf: null,
+    priority: null,
+    startedBy: null,
+  });
   expect(decodeJobOptions(stored).trace).toEqual(trace);
   for (const traceparent of [null, 1, {}, 'x'.repeat(10_000), '<script>']) {
     expect(parseJobDocument({ ...job, traceparent }, settings).options.trace).toBeNull();

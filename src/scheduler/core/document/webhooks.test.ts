@@ -17,7 +17,15 @@ test('webhooks are read with all ends unless some are named, and survive being s
     { url: 'http://[::1]:8080/a/b?c=%20d&e=~', on: ['succeeded', 'cancelled'] },
   ]);
   expect(
-    decodeJobOptions(encodeJobOptions({ ...options, firstAt: null, batchOf: null })),
+    decodeJobOptions(
+      encodeJobOptions({
+        ...options,
+        firstAt: null,
+        batchOf: null,
+        priority: null,
+        startedBy: null,
+      }),
+    ),
   ).toMatchObject(options);
   expect(parse([]).webhooks).toEqual([]);
 });

@@ -14,12 +14,15 @@ import type { Edges } from './edges.ts';
 import type { JobOutputs } from './outputs.ts';
 import { JobSignals } from './signals.ts';
 
+const NO_NAMES: readonly string[] = [];
+
 /** A live job: in memory from submit until its last task has ended. */
 export class Job {
   readonly no: JobNo;
   readonly id: JobId;
   readonly name: string;
-  readonly priority: Priority;
+  /** As it was submitted: see `priority`. */
+  readonly submittedPriority: Priority;
   readonly idempotencyKey: string | null;
   readonly maxParallel: number | null;
   readonly onFailure: 'finish' | 'cancel';
@@ -28,7 +31,7 @@ export class Job {
   readonly output: string | null;
   readonly labels: readonly string[];
   readonly runAt: Instant | null;
-  readonly options: StoredJobOptions;
+  options: StoredJobOptions;
   /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
    * memory. */
   share: Share | null = null;
@@ -68,7 +71,7 @@ export class Job {
     this.no = row.no;
     this.id = row.id;
     this.name = row.name;
-    this.priority = row.priority;
+    this.submittedPriority = row.priority;
     this.idempotencyKey = row.idempotencyKey;
     this.maxParallel = row.maxParallel;
     this.onFailure = row.onFailure;
@@ -88,6 +91,10 @@ export class Job {
     this.runSince = row.run === 1 ? row.createdAt : (row.startedAt ?? row.createdAt);
   }
 
+  get priority(): Priority {
+    return this.options.priority ?? this.submittedPriority;
+  }
+
   get atLimit(): boolean {
     return this.maxParallel !== null && this.assigned >= this.maxParallel;
   }
@@ -95,6 +102,11 @@ export class Job {
   /** Created on first use, since most jobs get no signal. */
   get signals(): JobSignals {
     return (this.#signals ??= new JobSignals());
+  }
+
+  /** The names of the signals that nobody has taken. */
+  get untakenSignals(): readonly string[] {
+    return this.#signals === null ? NO_NAMES : this.#signals.untaken;
   }
 
   /** All tasks are in: an array that grew by pushing keeps room for sixteen more. */
@@ -122,7 +134,7 @@ export function jobRow(job: Job): JobRow {
     no: job.no,
     id: job.id,
     name: job.name,
-    priority: job.priority,
+    priority: job.submittedPriority,
     idempotencyKey: job.idempotencyKey,
     maxParallel: job.maxParallel,
     onFailure: job.onFailure,

@@ -45,6 +45,32 @@ export const UNFIT_STEP = '$unfit/';
 /** Where in a trace an assignment was that ended with a wait, by its fence: `{"parent", "state"}`. */
 export const TRACE_STEP = '$trace/';
 
+/** Instead of the name of a signal: any. No signal can have this name. */
+export const ANY_SIGNAL = '*';
+
+/**
+ * How stores find the tasks that wait for a signal: by the beginning of the text of their waits, and by a part of it for
+ * a signal of this name. Names need no escapes, and a shape has no text as the value of a field.
+ */
+export const SIGNAL_WAIT_START = '{"signals":[{';
+
+export function signalWaitPart(name: string): string {
+  return name === ANY_SIGNAL ? SIGNAL_WAIT_START : `"name":"${name}"`;
+}
+
+/** Whether a task with these waits in its row waits for the signal, or for any. */
+export function awaitsSignal(waits: string | null, name: string): boolean {
+  return (
+    waits !== null && waits.startsWith(SIGNAL_WAIT_START) && waits.includes(signalWaitPart(name))
+  );
+}
+
+/** The names of the signals that tasks with these waits wait for, sorted. */
+export function awaitedSignals(waits: readonly string[]): readonly string[] {
+  const names = waits.flatMap((text) => decodeWaits(text)?.signals.map(({ name }) => name) ?? []);
+  return [...new Set(names)].toSorted();
+}
+
 /** How it is encoded in a task's row and decoded. */
 export function encodeWaits(waits: AwaitedThings | null): string | null {
   return waits === null ? null : JSON.stringify(waits);

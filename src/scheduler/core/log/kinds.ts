@@ -43,6 +43,8 @@ export const LOG_KINDS = [
   'discarded',
   'queue.paused',
   'queue.resumed',
+  'job.prioritized',
+  'job.removed',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

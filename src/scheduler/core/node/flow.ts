@@ -3,6 +3,7 @@
  * advertises a flow among its executors as `flow:NAME`: that executor applies the flow's own schema to an input.
  */
 import { NAMES_MAX } from '../document/reader.ts';
+import { readEvents } from '../document/sent-event.ts';
 import { below, refuse, refuseSize } from '../document/refuse.ts';
 import { didYouMean } from '../document/spelling.ts';
 import { described } from '../document/text.ts';
@@ -31,9 +32,17 @@ export interface FlowDeclaration {
   readonly version: string;
   /** JSON Schema of the input, as far as it could be made: `{}` allows anything. Null for a flow without input. */
   readonly input: JsonObject | null;
-  /** The job document, with gaps that the input fills: see `document/flow-document.ts`. */
+  /** The job document, with gaps that the input fills: see `document/flow-document.ts`. The events that start the flow
+   * stand in it too, as `on`: a leader of an earlier version can store it. */
   readonly template: JsonObject;
 }
+
+/** The events that start it. */
+export function eventsOf({ template }: FlowDeclaration): readonly string[] {
+  return (template[EVENTS_FIELD] ?? []) as readonly string[];
+}
+
+export const EVENTS_FIELD = 'on';
 
 /** Of all flows of a node. A template holds no more than a job document. */
 export const FLOWS_BYTES_MAX: number = 4 * 1024 * 1024;
@@ -74,5 +83,6 @@ function readFlow(value: unknown, path: string): FlowDeclaration {
   if (input !== null && !isObject(input))
     return refuse(below(path, 'input'), 'Must be a JSON Schema object, or null.');
   if (!isObject(template)) return refuse(below(path, 'template'), 'Must be an object.');
+  readEvents(template[EVENTS_FIELD], `${path}/template/${EVENTS_FIELD}`);
   return { name, version, input: input as JsonObject | null, template: template as JsonObject };
 }

@@ -37,8 +37,20 @@ export class Admissions {
   wait(job: Job, slot: Slot, memoryBytes: number): void {
     invariant(!this.#held.has(job), 'an admitted job does not ask for admission again');
     invariant(this.position(job) === null, 'a job stands once in the admission queue');
-    const behind = this.#queue.findIndex(({ job: other }) => isBefore(job, other));
-    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, { job, slot, memoryBytes });
+    this.#enqueue({ job, slot, memoryBytes });
+  }
+
+  /** Its priority has changed. */
+  reorder(job: Job): void {
+    const waiting = this.#queue.find((each) => each.job === job);
+    if (waiting === undefined) return;
+    this.leave(job);
+    this.#enqueue(waiting);
+  }
+
+  #enqueue(waiting: Waiting): void {
+    const behind = this.#queue.findIndex(({ job: other }) => isBefore(waiting.job, other));
+    this.#queue.splice(behind < 0 ? this.#queue.length : behind, 0, waiting);
   }
 
   hold(job: Job, memoryBytes: number): void {

@@ -42,6 +42,7 @@ export class Matching {
   /** Groups with a waiting node and maybe work: what the next assignment pass looks at. */
   readonly active: Set<Group> = new Set();
   #lastId = 0;
+  #lastRequired: Requirement | null = null;
 
   get groupCount(): number {
     return this.#groups.size;
@@ -58,6 +59,10 @@ export class Matching {
     placement: Placement,
     restriction: PlacementRestriction = UNRESTRICTED,
   ): Requirement {
+    const last = this.#lastRequired;
+    const isSame = last?.executor === executor && last.placement === placement;
+    // Most tasks ask what the one before has asked: no text is made to look it up.
+    if (last !== null && isSame && last.restriction === restriction) return this.#named(last);
     const asked = `${executor}/${this.#textOf(placement)}`;
     const text = restriction === UNRESTRICTED ? asked : `${asked}/${restrictionText(restriction)}`;
     let requirement = this.#requirements.get(text);
@@ -70,8 +75,13 @@ export class Matching {
       if (restriction.isAlone) this.alone.add(requirement);
       for (const node of this.#nodes) this.#introduce(node, requirement);
     }
+    this.#lastRequired = requirement;
+    return this.#named(requirement);
+  }
+
+  #named(requirement: Requirement): Requirement {
+    if (requirement.tasks === 0) this.#idle.delete(requirement);
     requirement.tasks += 1;
-    this.#idle.delete(requirement);
     return requirement;
   }
 
@@ -218,6 +228,7 @@ export class Matching {
       node.able.delete(requirement);
       this.#toggle(node, requirement);
     }
+    if (this.#lastRequired === requirement) this.#lastRequired = null;
     this.#idle.delete(requirement);
     this.#requirements.delete(requirement.text);
     this.alone.delete(requirement);

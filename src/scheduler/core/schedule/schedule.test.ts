@@ -305,8 +305,12 @@ test('a schedule goes on after a pause in step, and does not repeat what has end
 });
 
 test('the next runs can be listed', () => {
-  expect(upcomingOccurrences({ everyMs: 100 }, instant(50), 3, none)).toEqual([50, 150, 250]);
-  expect(upcomingOccurrences({ at: instant(50) }, instant(50), 3, none)).toEqual([50]);
-  expect(upcomingOccurrences(CRON, instant(10), 3, listCalendar([10, 20]))).toEqual([10, 20]);
-  expect(upcomingOccurrences(CRON, null, 3, none)).toEqual([]);
+  expect(upcomingOccurrences({ timing: { everyMs: 100 } }, instant(50), 3, none)).toEqual([
+    50, 150, 250,
+  ]);
+  expect(upcomingOccurrences({ timing: { at: instant(50) } }, instant(50), 3, none)).toEqual([50]);
+  expect(upcomingOccurrences({ timing: CRON }, instant(10), 3, listCalendar([10, 20]))).toEqual([
+    10, 20,
+  ]);
+  expect(upcomingOccurrences({ timing: CRON }, null, 3, none)).toEqual([]);
 });

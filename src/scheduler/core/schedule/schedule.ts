@@ -13,7 +13,7 @@
  */
 import { instant, later, type Instant } from '../ids.ts';
 
-export interface ScheduleSpec {
+export interface ScheduleSpec extends ScheduleEnd {
   readonly timing: Timing;
   readonly misfire: Misfire;
   readonly overlap: Overlap;
@@ -22,6 +22,24 @@ export interface ScheduleSpec {
   /** The flow that the document was made of, and its input. */
   readonly flow?: string;
   readonly input?: unknown;
+}
+
+/** Without these it runs for ever. */
+export interface ScheduleEnd {
+  /** No occurrence after this one is started. */
+  readonly endAt?: Instant;
+  /** So many occurrences are started; by hand does not count. */
+  readonly maxRuns?: number;
+}
+
+/** An occurrence if it is before the end of the schedule, which has run so often; otherwise null. */
+export function untilEnd(
+  { endAt, maxRuns }: ScheduleEnd,
+  runs: number,
+  at: Instant | null,
+): Instant | null {
+  if (at === null || (endAt !== undefined && at > endAt)) return null;
+  return maxRuns !== undefined && runs >= maxRuns ? null : at;
 }
 
 export type Timing = CronTiming | IntervalTiming | OnceTiming;
@@ -97,16 +115,17 @@ export function resumedOccurrence(
 
 /** The next `count` occurrences from `nextAt` on, for people to look at. */
 export function upcomingOccurrences(
-  timing: Timing,
+  { timing, ...end }: Pick<ScheduleSpec, 'timing' | keyof ScheduleEnd>,
   nextAt: Instant | null,
   count: number,
   calendar: Calendar,
+  runs = 0,
 ): readonly Instant[] {
   const found: Instant[] = [];
-  let at = nextAt;
+  let at = untilEnd(end, runs, nextAt);
   while (at !== null && found.length < count) {
     found.push(at);
-    at = following(timing, at, calendar);
+    at = untilEnd(end, runs + found.length, following(timing, at, calendar));
   }
   return found;
 }
@@ -121,7 +140,7 @@ function following(timing: Timing, at: Instant, calendar: Calendar): Instant | n
  * ago `nextAt` is.
  */
 export function dueOccurrences(
-  spec: Pick<ScheduleSpec, 'timing' | 'misfire'>,
+  spec: Pick<ScheduleSpec, 'timing' | 'misfire' | 'endAt'>,
   nextAt: Instant,
   now: Instant,
   calendar: Calendar,
@@ -129,7 +148,9 @@ export function dueOccurrences(
   catchUpMax: number,
 ): Due {
   if (nextAt > now) return { fire: [], missed: 0, missedExact: true, nextAt };
-  const passed = passedOccurrences(spec.timing, nextAt, now, calendar, catchUpMax);
+  // What would have come after the end does not come, however late it is now.
+  const until = spec.endAt === undefined || spec.endAt > now ? now : spec.endAt;
+  const passed = passedOccurrences(spec.timing, nextAt, until, calendar, catchUpMax);
   const fire: Instant[] = [];
   for (const at of passed.newestFirst) {
     const late = now - at > graceMs;

@@ -6,13 +6,25 @@ import { refuse } from '../document/refuse.ts';
 import { MillraceError, isMillraceError } from '../errors.ts';
 import type { Settings } from '../settings.ts';
 import { readMoment } from '../document/moment.ts';
-import { MISFIRES, OVERLAPS, type Calendar, type ScheduleSpec, type Timing } from './schedule.ts';
+import { MISFIRES, OVERLAPS } from './schedule.ts';
+import type { Calendar, ScheduleEnd, ScheduleSpec, Timing } from './schedule.ts';
 
+const RUNS_MAX = 1_000_000_000;
 /** Shorter intervals are a stream, not a schedule. */
 const EVERY_MS_MIN = 100;
 
 const TIMING = { names: new Set(['cron', 'zone', 'everyMs', 'anchorAt', 'at']) };
-const OWN = ['timing', 'misfire', 'overlap', 'document', 'flow', 'input'];
+const OWN = [
+  'timing',
+  'misfire',
+  'overlap',
+  'endAt',
+  'maxRuns',
+  'runs',
+  'document',
+  'flow',
+  'input',
+];
 const SPEC = { names: new Set([...OWN, ...TIMING.names]) };
 const CRON = { names: new Set(['cron', 'zone']) };
 const INTERVAL = { names: new Set(['everyMs', 'anchorAt']) };
@@ -81,8 +93,20 @@ function readSpec(fields: Fields, timing: TimingPart): ScheduleSpec {
     misfire,
     // Times that are made up for come all at once: to run each, they have to wait for each other.
     overlap: fields.choice('overlap', OVERLAPS) ?? (misfire === 'all' ? 'queue' : 'skip'),
+    ...endIn(fields),
     document: fields.raw('document'),
     ...flowIn(fields),
+  };
+}
+
+function endIn(fields: Fields): ScheduleEnd {
+  const endAt = fields.raw('endAt');
+  const maxRuns = fields.whole('maxRuns', { min: 1, max: RUNS_MAX });
+  // Shown with a schedule, and sent back with it: how often it has run is for the leader to say.
+  fields.whole('runs', { min: 0, max: RUNS_MAX });
+  return {
+    ...(endAt === undefined ? {} : { endAt: readMoment(endAt, () => fields.at('endAt')) }),
+    ...(maxRuns === null ? {} : { maxRuns }),
   };
 }
 
@@ -159,9 +183,13 @@ function checkCron(
   }
 }
 
-/** The text of `ScheduleRow.spec`. */
-export function encodeScheduleSpec(spec: ScheduleSpec): string {
-  return JSON.stringify(spec);
+/** The text of `ScheduleRow.spec`. How often it has run is a part of it where that has an end. */
+export function encodeScheduleSpec(spec: ScheduleSpec, runs = 0): string {
+  return JSON.stringify(spec.maxRuns === undefined ? spec : { ...spec, runs });
+}
+
+export function runsIn(text: string): number {
+  return (JSON.parse(text) as { readonly runs?: number }).runs ?? 0;
 }
 
 /** The inverse of `encodeScheduleSpec`, for this node's calendar. The job document is checked again when it is submitted. */

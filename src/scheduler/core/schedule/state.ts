@@ -13,6 +13,8 @@ export interface Schedule {
   nextAt: Instant | null;
   lastAt: Instant | null;
   lastJobId: JobId | null;
+  /** Occurrences that were started, where that is limited. */
+  runs: number;
   /** It is due, and its last job still runs. Not durable: each leader finds out by itself. */
   isWaiting: boolean;
   /** Counts the timers armed for it: only the latest one rings. */
@@ -20,6 +22,6 @@ export interface Schedule {
 }
 
 export function scheduleRow(schedule: Schedule): ScheduleRow {
-  const { id, spec, paused, nextAt, lastAt, lastJobId } = schedule;
-  return { id, spec: encodeScheduleSpec(spec), paused, nextAt, lastAt, lastJobId };
+  const { id, spec, paused, nextAt, lastAt, lastJobId, runs } = schedule;
+  return { id, spec: encodeScheduleSpec(spec, runs), paused, nextAt, lastAt, lastJobId };
 }

@@ -23,12 +23,13 @@ export function poll(context: StepContext, event: PollEvent): void {
   if (node.poll !== null) answerEmpty(context, node, node.poll.ask, []);
   node.lastPollNo = event.pollNo;
   const again: Lease[] = [];
-  for (const lease of [...node.leases.values()]) {
+  const unwanted: Lease[] = [];
+  for (const lease of node.leases.values()) {
     if (held.ours.has(lease)) lease.ackedByPoll ??= event.pollNo;
-    else if (lease.stopping === null) again.push(lease);
-    // Never received, and not wanted any more: there is nothing to abort.
-    else giveBack(context, lease);
+    else (lease.stopping === null ? again : unwanted).push(lease);
   }
+  // Never received, and not wanted any more: there is nothing to abort.
+  for (const lease of unwanted) giveBack(context, lease);
   const wants = event.capacity - again.length;
   const { ask, pollNo: no, refills = false } = event;
   node.poll = { ask, no, wants, refills, again, fresh: [], lost: [...held.lost] };

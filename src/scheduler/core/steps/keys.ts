@@ -68,6 +68,8 @@ export function claimKey(context: StepContext, slot: Slot): 'ours' | 'waits' | '
   return 'ours';
 }
 
+const NO_SLOTS: readonly Slot[] = [];
+
 /** The task has ended: completes its key or gives it up. Returns the tasks that may continue because of it. */
 export function settleKey(
   context: StepContext,
@@ -76,7 +78,7 @@ export function settleKey(
   result: string | null,
 ): readonly Slot[] {
   const key = context.state.tasks.key(slot);
-  if (key === null) return [];
+  if (key === null) return NO_SLOTS;
   key.waiters.delete(slot);
   if (!owns(context.state, key, slot) || key.owner === null) return [];
   const { owner } = key;

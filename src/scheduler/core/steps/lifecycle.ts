@@ -279,8 +279,10 @@ export function finish(
   context.log(logKind(to, error), about, detail);
   context.ended.push(slot);
   // What fails as a batch has failed for all of it. One that is cancelled leaves the others to the next of them.
-  const members = to === 'failed' ? membersOf(context.state, slot) : [];
-  for (const member of members) finish(context, member, to, error === undefined ? {} : { error });
+  if (to === 'failed') {
+    const end = error === undefined ? {} : { error };
+    for (const member of membersOf(context.state, slot)) finish(context, member, to, end);
+  }
   for (const next of settleKey(context, slot, to, result)) makeReady(context, next);
 }
 

@@ -18,7 +18,7 @@ import { findLease, liveNode, ordersFor } from './session.ts';
 import { adoptChildren, childrenFault } from './children.ts';
 import { inputLost } from './outputs.ts';
 import { settle } from './settle.ts';
-import { beginWait, waitFault, waitsFor } from './wait.ts';
+import { beginWait, submitFrom, waitFault, waitsFor } from './wait.ts';
 
 export function report(context: StepContext, event: Report): void {
   const node = liveNode(context, event);
@@ -78,6 +78,7 @@ function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
       start(context, lease);
       const [jobNo, taskNo, run] = [lease.job.no, lease.taskNo, tasks.run.get(slot)];
       context.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
+      if (item.job !== undefined) submitFrom(context, lease, item.job);
       if (item.name.startsWith(UNFIT_STEP)) {
         context.log('job.signal_unfit', { slot, nodeId: lease.node.id }, unfitDetail(item.body));
       }
@@ -148,12 +149,12 @@ function applyToDuplicate(context: StepContext, lease: Lease, item: ReportItem):
 }
 
 /** The run timeout counts from here, not from the assignment: a prefetched task only waits. */
-function start(context: StepContext, lease: Lease): void {
+function start(context: StepContext, lease: Lease, isWritten = false): void {
   if (lease.startedAt !== null) return;
   const { tasks } = context.state;
   lease.startedAt = context.now;
   tasks.startedAt.set(lease.slot, context.now);
-  context.writeTask(lease.slot);
+  if (!isWritten) context.writeTask(lease.slot);
   context.log('started', { slot: lease.slot, nodeId: lease.node.id });
   armRunTimeout(context, lease, context.now);
 }
@@ -169,7 +170,8 @@ export function armRunTimeout(context: StepContext, lease: Lease, from: Instant)
 /** A cancel that was committed before this moment wins; an ordered timeout does not. */
 function complete(context: StepContext, lease: Lease, result: string | null): Verdict {
   if (cancelled(context, lease)) return 'lost';
-  start(context, lease);
+  // Its row is written when it ends, below.
+  start(context, lease, true);
   context.state.tasks.acceptedFence.set(lease.slot, lease.fence);
   exonerate(context, lease);
   finish(context, lease.slot, 'succeeded', { result });

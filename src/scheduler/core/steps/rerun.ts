@@ -11,6 +11,7 @@ import { finish, makeReady, waitAgain } from './lifecycle.ts';
 import { newRun } from './new-run.ts';
 import { remake } from './outputs.ts';
 import { because, dropJob } from './settle.ts';
+import { singletonConflict } from './singleton.ts';
 import { stopJob } from './stop.ts';
 import { armTotals } from './submit.ts';
 
@@ -28,9 +29,12 @@ export function cancel(context: StepContext, event: Cancel): void {
 export function rerun(context: StepContext, event: Rerun): void {
   const job = context.state.jobsById.get(event.jobId);
   if (job === undefined) return context.refuse(event.ask, unknownJob(event.jobId));
-  const chosen = choose(context, job, event);
+  const asked = choose(context, job, event);
+  const isAgain = !(asked instanceof MillraceError) && asked.length > 0;
+  const chosen = (isAgain ? singletonConflict(context, job) : null) ?? asked;
   if (!(chosen instanceof MillraceError) && chosen.length > 0) {
     restart(context, job, chosen, event.seeds);
+    context.state.claimSingleton(job);
     return context.replyJob(event.ask, job, true);
   }
   if (chosen instanceof MillraceError) context.refuse(event.ask, chosen);

@@ -7,13 +7,19 @@ import type { ChangeSchedule, PutSchedule } from '../event.ts';
 import type { Instant, JobId, ScheduleId } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import { occurrenceJobId } from '../schedule/occurrence.ts';
-import { dueOccurrences, firstOccurrence, resumedOccurrence } from '../schedule/schedule.ts';
-import type { Timing } from '../schedule/schedule.ts';
+import {
+  dueOccurrences,
+  firstOccurrence,
+  resumedOccurrence,
+  untilEnd,
+} from '../schedule/schedule.ts';
+import type { ScheduleSpec } from '../schedule/schedule.ts';
 import { encodeScheduleSpec } from '../schedule/spec.ts';
 import type { Schedule } from '../schedule/state.ts';
 import { scheduleRow } from '../schedule/state.ts';
 import type { StepContext } from '../step-context.ts';
 import { armSchedule } from './schedule-timer.ts';
+import { makeWay } from './singleton.ts';
 import { stopJob } from './stop.ts';
 import { createJob } from './submit.ts';
 
@@ -31,9 +37,10 @@ export function putSchedule(context: StepContext, event: PutSchedule): void {
     spec: event.spec,
     document: event.document,
     paused: known?.paused ?? false,
-    nextAt: nextAfterPut(context, known, event.spec.timing),
+    nextAt: untilEnd(event.spec, known?.runs ?? 0, nextAfterPut(context, known, event.spec)),
     lastAt: known?.lastAt ?? null,
     lastJobId: known?.lastJobId ?? null,
+    runs: known?.runs ?? 0,
     isWaiting: false,
     timerNo: known?.timerNo ?? 0,
   };
@@ -44,14 +51,15 @@ export function putSchedule(context: StepContext, event: PutSchedule): void {
 }
 
 /** Put again with the same timing it keeps its step, and fired occurrences do not come again: frequent deployments put
- * it often. */
+ * it often. One that has ended goes on if its end is another one now. */
 function nextAfterPut(
   context: StepContext,
   known: Schedule | undefined,
-  timing: Timing,
+  { timing, endAt, maxRuns }: ScheduleSpec,
 ): Instant | null {
   const isSame = JSON.stringify(known?.spec.timing) === JSON.stringify(timing);
-  if (known !== undefined && isSame) return known.nextAt;
+  const hasSameEnd = known?.spec.endAt === endAt && known?.spec.maxRuns === maxRuns;
+  if (known !== undefined && isSame && (known.nextAt !== null || hasSameEnd)) return known.nextAt;
   const last = known?.lastAt ?? context.now;
   if ('at' in timing) return timing.at === known?.lastAt ? null : timing.at;
   // Never again what has fired, even if the clock was set back since.
@@ -75,21 +83,29 @@ export function changeSchedule(context: StepContext, event: ChangeSchedule): voi
     case 'resume':
       // What passed during the pause was meant to be left out: it is not a misfire.
       if (schedule.paused && schedule.nextAt !== null) {
-        const { timing } = schedule.spec;
-        schedule.nextAt = resumedOccurrence(timing, schedule.nextAt, context.now, state.calendar);
+        const { spec, runs, nextAt } = schedule;
+        const next = resumedOccurrence(spec.timing, nextAt, context.now, state.calendar);
+        schedule.nextAt = untilEnd(spec, runs, next);
         schedule.isWaiting = false;
       }
       schedule.paused = false;
       logChange(context, schedule, 'resume');
       break;
     case 'trigger':
-      fire(context, schedule, context.now, { byHand: true });
-      break;
+      return trigger(context, event, schedule);
     default:
       return assertNever(event.change);
   }
   save(context, schedule);
-  reply(context, event.ask, schedule, event.change === 'trigger' ? schedule.lastJobId : null);
+  reply(context, event.ask, schedule, null);
+}
+
+/** If a singleton lives that is not to be replaced, the answer is that one. */
+function trigger(context: StepContext, { ask }: ChangeSchedule, schedule: Schedule): void {
+  const living = fire(context, schedule, context.now, { byHand: true });
+  if (living instanceof MillraceError) return context.refuse(ask, living);
+  save(context, schedule);
+  reply(context, ask, schedule, living?.id ?? schedule.lastJobId);
 }
 
 /** The schedule's time has come, or its last job has ended while the next one was waiting. */
@@ -98,14 +114,14 @@ export function scheduleDue(context: StepContext, schedule: Schedule): void {
   if (schedule.nextAt === null) return;
   // One that is only looked at again, with nothing left to do, is not running.
   const running = [...(state.jobsBySchedule.get(schedule.id) ?? [])].filter(({ open }) => open > 0);
-  const { timing, misfire, overlap } = schedule.spec;
+  const { misfire, overlap } = schedule.spec;
   const hasWaited = schedule.isWaiting;
   // The next time stays due until the last job has ended: settle brings us back here.
   schedule.isWaiting = overlap === 'queue' && running.length > 0;
   if (schedule.isWaiting) return;
   const due = dueOccurrences(
     // To wait for the last job is not a misfire: one runs in any case.
-    { timing, misfire: hasWaited && misfire === 'skip' ? 'once' : misfire },
+    { ...schedule.spec, misfire: hasWaited && misfire === 'skip' ? 'once' : misfire },
     schedule.nextAt,
     context.now,
     state.calendar,
@@ -125,10 +141,9 @@ export function scheduleDue(context: StepContext, schedule: Schedule): void {
     missed += due.fire.length - (at === undefined || isHeldBack ? 0 : 1);
     if (at !== undefined && !isHeldBack) replace(context, schedule, running, at);
   }
-  if (missed > 0) {
-    const detail = { schedule: schedule.id, missed, atLeast: !due.missedExact };
-    context.log('schedule.missed', {}, detail);
-  }
+  schedule.nextAt = untilEnd(schedule.spec, schedule.runs, schedule.nextAt);
+  if (missed > 0) logMissed(context, schedule, missed, due.missedExact);
+  if (schedule.nextAt === null && hasEnd(schedule)) logChange(context, schedule, 'end');
   save(context, schedule);
 }
 
@@ -150,14 +165,29 @@ function fire(
   schedule: Schedule,
   at: Instant,
   detail: { byHand?: true } = {},
-): void {
+): Job | MillraceError | null {
   const jobId = occurrenceJobId(schedule.id, at, context.state.nextJobNo);
   // By hand is not an occurrence: what has fired by time is still known to have.
   if (detail.byHand === undefined) schedule.lastAt = at;
-  schedule.lastJobId = jobId;
   const document = { ...schedule.document, idempotencyKey: null };
+  const inTheWay = makeWay(context, jobId, document);
+  if (inTheWay !== null) {
+    if (detail.byHand === undefined) logMissed(context, schedule, 1, true);
+    return inTheWay;
+  }
+  schedule.lastJobId = jobId;
+  if (detail.byHand === undefined) schedule.runs += 1;
   const job = createJob(context, jobId, document, { scheduleId: schedule.id });
   context.log('schedule.fired', { job }, { schedule: schedule.id, at, ...detail });
+  return null;
+}
+
+function hasEnd({ spec: { endAt, maxRuns } }: Schedule): boolean {
+  return endAt !== undefined || maxRuns !== undefined;
+}
+
+function logMissed(context: StepContext, { id }: Schedule, missed: number, isExact: boolean): void {
+  context.log('schedule.missed', {}, { schedule: id, missed, atLeast: !isExact });
 }
 
 /** Observers learn from the log what to look at again. */

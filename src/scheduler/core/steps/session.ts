@@ -176,15 +176,20 @@ export function findLease(state: SchedulerState, name: LeaseName): Lease | null 
   if (job === undefined || job.id !== name.jobId) return null;
   const slot = job.slot(name.taskNo);
   if (slot === null) return null;
-  for (const lease of [state.leases.get(slot), state.duplicates.get(slot)]) {
-    if (lease?.fence === name.fence && lease.term === name.term) return lease;
-  }
-  return null;
+  return named(state.leases.get(slot), name) ?? named(state.duplicates.get(slot), name);
+}
+
+function named(lease: Lease | undefined, { fence, term }: LeaseName): Lease | null {
+  return lease !== undefined && lease.fence === fence && lease.term === term ? lease : null;
 }
 
 export function ordersFor(node: Node, lost: readonly LeaseName[] = []): Orders {
-  const stopping = [...node.leases.values()].filter((lease) => lease.stopping !== null);
-  return { abort: [...stopping.map(leaseName), ...lost], drain: node.draining };
+  const abort: LeaseName[] = [];
+  // A busy worker holds hundreds, and none of them is to be stopped.
+  for (const lease of node.leases.values())
+    if (lease.stopping !== null) abort.push(leaseName(lease));
+  for (const name of lost) abort.push(name);
+  return { abort, drain: node.draining };
 }
 
 export function leave(context: StepContext, event: Leave): void {

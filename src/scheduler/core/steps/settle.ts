@@ -21,9 +21,12 @@ import { deliverWebhooks } from './webhooks.ts';
 export function settle(context: StepContext): void {
   do {
     settleTasks(context);
-    for (const job of context.over) finishJob(context, job);
-    context.over.clear();
-    for (const jobId of context.abandoned.splice(0)) endCall(context, jobId);
+    const { over } = context;
+    context.over = null;
+    if (over !== null) for (const job of over) finishJob(context, job);
+    if (context.abandoned.length > 0) {
+      for (const jobId of context.abandoned.splice(0)) endCall(context, jobId);
+    }
     if (context.state.admissions.isWaited) admit(context);
     // The end of a job may wake its callers, and end the jobs that it called.
   } while (context.ended.length + context.abandoned.length > 0);
@@ -40,7 +43,7 @@ function settleTasks(context: StepContext): void {
     if (failed && job.onFailure === 'cancel' && job.stopping === null && job.open > 0) {
       stopJob(context, job, 'failure', jobError(context.state, slot));
     }
-    if (job.open === 0) context.over.add(job);
+    if (job.open === 0) (context.over ??= new Set()).add(job);
   }
 }
 
@@ -112,13 +115,7 @@ function finishJob(context: StepContext, job: Job): void {
   job.stopping = null;
   if (job.error === null && firstFailed !== undefined) job.error = jobError(state, firstFailed);
   context.writeJob(job);
-  const { untaken } = job.signals;
-  const detail = {
-    ...job.error,
-    // Signals that were sent and will never be taken.
-    ...(untaken.length === 0 ? {} : { untakenSignals: untaken.slice(0, UNTAKEN_SHOWN) }),
-  };
-  context.log(jobEnd(job.state), { job }, Object.keys(detail).length === 0 ? undefined : detail);
+  context.log(jobEnd(job.state), { job }, endDetail(job));
   dropJob(state, job);
   tellCallers(context, job);
   if (job.options.webhooks.length > 0) deliverWebhooks(context, job);
@@ -128,6 +125,18 @@ function finishJob(context: StepContext, job: Job): void {
 }
 
 const UNTAKEN_SHOWN = 10;
+
+function endDetail({
+  error,
+  untakenSignals: untaken,
+}: Job): Readonly<Record<string, unknown>> | undefined {
+  if (error === null && untaken.length === 0) return undefined;
+  return {
+    ...error,
+    // Signals that were sent and will never be taken.
+    ...(untaken.length === 0 ? {} : { untakenSignals: untaken.slice(0, UNTAKEN_SHOWN) }),
+  };
+}
 
 function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobState {
   switch (job.stopping) {

@@ -1,9 +1,11 @@
 /** A job comes into being: all of it in one transaction, or none. */
 import type { JobDocument, LimitFigures, TaskDocument, TaskOptions } from '../document/document.ts';
-import { encodeJobOptions } from '../document/job-options.ts';
+import { NO_JOB_OPTIONS, encodeJobOptions } from '../document/job-options.ts';
+import type { StoredJobOptions } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
+import { MillraceError } from '../errors.ts';
 import type { Reject, Seed, Submit } from '../event.ts';
 import { fragmentNo } from '../fragment.ts';
 import { later, jobNo, taskNo } from '../ids.ts';
@@ -12,6 +14,7 @@ import { Edges, encodeDependencies } from '../job/edges.ts';
 import { Job, jobRow } from '../job/job.ts';
 import { keyScope } from '../job/execution-key.ts';
 import { JobOutputs } from '../job/outputs.ts';
+import type { Limit } from '../queue/limit.ts';
 import type { JobRow, TaskSpecRow } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
@@ -22,21 +25,27 @@ import { type Start, startOf } from './debounce.ts';
 import { UNKNOWN_KEY, claimKey, nameKey } from './keys.ts';
 import type { KeyInStore } from './keys.ts';
 import { logKind, makeReady } from './lifecycle.ts';
+import { makeWay } from './singleton.ts';
 
 export function submit(context: StepContext, event: Submit): void {
   const { state } = context;
   const { document, ask } = event;
-  if (event.inboxNo !== undefined) context.effects.deleteInbox(event.inboxNo);
   const existing =
     state.jobsById.get(event.jobId) ??
-    (document.idempotencyKey === null ? undefined : state.jobsByKey.get(document.idempotencyKey));
-  if (existing !== undefined) return context.replyJob(ask, existing, false);
+    (document.idempotencyKey === null ? undefined : state.jobsByKey.get(document.idempotencyKey)) ??
+    makeWay(context, event.jobId, document);
+  if (existing instanceof MillraceError) return context.refuse(ask, existing);
+  if (event.inboxNo !== undefined) context.effects.deleteInbox(event.inboxNo);
+  if (existing !== null) return context.replyJob(ask, existing, false);
   const job = createJob(context, event.jobId, document, event);
   context.replyJob(ask, job, true);
 }
 
 /** Where a job comes from, beyond its document. */
-export interface Origin extends Pick<Submit, 'seeds' | 'completedKeys' | 'pendingKeys'> {
+export interface Origin extends Pick<
+  Submit,
+  'seeds' | 'completedKeys' | 'pendingKeys' | 'startedBy'
+> {
   readonly scheduleId?: ScheduleId;
 }
 
@@ -50,9 +59,12 @@ export function createJob(
   const batched = inBatch(context, id, given);
   const document = batched?.document ?? given;
   const start = batched?.start ?? startOf(context, id, document);
-  const job = new Job(
-    newRow(context, id, document, { ...start, scheduleId: origin.scheduleId ?? null }),
-  );
+  const row = newRow(context, id, document, {
+    ...start,
+    scheduleId: origin.scheduleId ?? null,
+    startedBy: origin.startedBy ?? null,
+  });
+  const job = new Job(row);
   state.addJob(job, document.tasks[0]?.executor ?? '');
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
@@ -60,18 +72,20 @@ export function createJob(
   for (const task of document.tasks) addTask(state, job, task, keyInStore(task, origin));
   job.trim();
   for (const slot of job.slots) state.tasks.opened(slot);
-  context.effects.insertJob(jobRow(job));
+  context.effects.insertJob(row);
   context.log('job.created', { job }, createdDetail(job));
-  for (const [no, task] of document.tasks.entries()) {
-    insertTask(context, job.slots[no] as Slot, task);
+  for (let no = 0; no < document.tasks.length; no += 1) {
+    insertTask(context, job.slots[no] as Slot, document.tasks[no] as TaskDocument);
   }
-  for (const [no, seed] of origin.seeds ?? []) plant(context, job, no, seed);
+  if (origin.seeds !== undefined) {
+    for (const [no, seed] of origin.seeds) plant(context, job, no, seed);
+  }
   // Before its time has come: those that join the batch wait for it.
   if (batched !== null) claimKey(context, job.slots[0] as Slot);
-  for (const [no, task] of document.tasks.entries()) {
+  for (let no = 0; no < document.tasks.length; no += 1) {
     const slot = job.slots[no] as Slot;
-    if (task.dependsOn.length === 0 && state.tasks.state(slot) === 'blocked')
-      makeReady(context, slot);
+    const isFirst = document.tasks[no]?.dependsOn.length === 0;
+    if (isFirst && state.tasks.state(slot) === 'blocked') makeReady(context, slot);
   }
   armTotals(context, job);
   if (batched !== null) startIfFull(context, job);
@@ -86,11 +100,13 @@ function startIfFull(context: StepContext, job: Job): void {
   makeReady(context, slot);
 }
 
+type Beginning = Pick<JobRow, 'scheduleId'> & Pick<StoredJobOptions, 'startedBy'>;
+
 function newRow(
   context: StepContext,
   id: JobId,
   document: JobDocument,
-  { runAt, firstAt, batchOf = null, scheduleId }: Start & Pick<JobRow, 'scheduleId'>,
+  { runAt, firstAt, batchOf = null, scheduleId, startedBy }: Start & Beginning,
 ): JobRow {
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
@@ -98,6 +114,8 @@ function newRow(
   const { labels } = document;
   // The runs of a schedule have nothing to do with whoever has made it.
   const options = scheduleId === null ? document.options : { ...document.options, trace: null };
+  const hasOptions =
+    options !== NO_JOB_OPTIONS || firstAt !== null || batchOf !== null || startedBy !== null;
   return {
     no,
     id,
@@ -111,7 +129,9 @@ function newRow(
     output,
     labels,
     runAt,
-    options: encodeJobOptions({ ...options, firstAt, batchOf }),
+    options: hasOptions
+      ? encodeJobOptions({ ...options, firstAt, batchOf, priority: null, startedBy })
+      : null,
     createdAt: context.now,
     state: 'queued',
     run: 1,
@@ -145,6 +165,14 @@ export function keyInStore(
   };
 }
 
+function limitsFor(state: SchedulerState, job: Job, options: TaskOptions): readonly Limit[] {
+  const { concurrency, limits } = options;
+  if (concurrency === null && limits.length === 0) return NO_LIMITS;
+  return limitsOf(options).map((figures) => state.queue.limitFor(figures, job.no));
+}
+
+const NO_LIMITS: readonly Limit[] = [];
+
 /** What the task names as its limits; a concurrency key is one of them. */
 function limitsOf({ concurrency, limits }: TaskOptions): readonly LimitFigures[] {
   if (concurrency === null) return limits;
@@ -170,7 +198,7 @@ export function addTask(
     isAdded: task.isAdded ?? false,
     requirement: state.matching.require(task.executor, placement),
     options: task.options,
-    limits: limitsOf(task.options).map((figures) => state.queue.limitFor(figures, job.no)),
+    limits: limitsFor(state, job, task.options),
     key:
       task.idempotencyKey === null
         ? null

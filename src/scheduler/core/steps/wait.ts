@@ -3,7 +3,7 @@
  * The first that comes makes the task ready again. All of it leaves a step, written in the
  * transaction in which it happened, so the handler that is run again finds it.
  */
-import type { AnswerCall, ChildJob, Wait } from '../event.ts';
+import type { AnswerCall, ChildJob, SubmittedJob, Wait } from '../event.ts';
 import type { Instant, JobId } from '../ids.ts';
 import { later } from '../ids.ts';
 import { keyScope } from '../job/execution-key.ts';
@@ -19,6 +19,7 @@ import type { StepContext } from '../step-context.ts';
 import { awaitThings, forgetCall, stopListening, takeSignal, writeStep } from './awaited.ts';
 import { keysAbove } from './keys.ts';
 import { armWake, delay, makeReady } from './lifecycle.ts';
+import { asCalled } from './singleton.ts';
 import { stopJob } from './stop.ts';
 import { createFailed, createJob } from './submit.ts';
 
@@ -70,8 +71,7 @@ export function beginWait(context: StepContext, slot: Slot, wait: Wait): void {
   // Last, for a job may end at once: its caller must be waiting by then.
   for (const { jobId, document, ...origin } of jobs.fresh) {
     if (document === null) continue;
-    // Its id identifies it; a key could make it another user's.
-    createJob(context, jobId, { ...document, idempotencyKey: null }, origin);
+    createJob(context, jobId, asCalled(document), origin);
   }
 }
 
@@ -134,8 +134,19 @@ function beginJobs(context: StepContext, slot: Slot, children: Wait['jobs']): Ca
 }
 
 /** The memory knows best, then what it has noted since the store was asked. */
-function stateOf(state: SchedulerState, { jobId, ended }: ChildJob): JobState | null {
+function stateOf(
+  state: SchedulerState,
+  { jobId, ended }: Pick<ChildJob, 'jobId' | 'ended'>,
+): JobState | null {
   return state.jobsById.get(jobId)?.state ?? state.endedWhileReading?.get(jobId) ?? ended;
+}
+
+/** The task submits the job, unless it is there, and goes on. The job neither ends with it nor is it awaited. */
+export function submitFrom(context: StepContext, lease: Lease, submitted: SubmittedJob): void {
+  const { jobId, document, ended: _, ...keys } = submitted;
+  if (stateOf(context.state, submitted) !== null) return;
+  const startedBy = { job: lease.job.id, task: context.state.tasks.id(lease.slot) };
+  createJob(context, jobId, asCalled(document), { ...keys, startedBy });
 }
 
 /** Something that the task waited for has come, or its backoff has passed. */
@@ -171,7 +182,7 @@ export function answerCall(context: StepContext, event: AnswerCall): void {
   context.effects.reply(ask, { type: 'done' });
   if (!state.callers.has(jobId) || state.jobsById.has(jobId)) return;
   if (made.error !== null) return tellCallers(context, createFailed(context, { jobId, ...made }));
-  createJob(context, jobId, { ...made.document, idempotencyKey: null }, event);
+  createJob(context, jobId, asCalled(made.document), event);
 }
 
 /** Its caller has ended, so it does. */

@@ -114,6 +114,11 @@ export class TaskTable {
   readonly previous: Column = new Column(words);
   readonly next: Column = new Column(words);
   readonly #queues: (JobQueue | null)[] = [null];
+  /** What a new task begins with at 0. */
+  readonly #zeroed: readonly Column[] = [
+    ...[this.attempt, this.failures, this.losses, this.fence, this.acceptedFence, this.unmet],
+    ...[this.progress, this.queuedAt, this.startedAt, this.notBefore],
+  ];
 
   readonly #free: number[] = [];
   readonly #termIds: (TermId | null)[] = [null];
@@ -144,20 +149,7 @@ export class TaskTable {
     this.#suspended.set(slot, 0);
     this.#terms.set(slot, 0);
     this.run.set(slot, 1);
-    for (const column of [
-      this.attempt,
-      this.failures,
-      this.losses,
-      this.fence,
-      this.acceptedFence,
-      this.unmet,
-      this.progress,
-      this.queuedAt,
-      this.startedAt,
-      this.notBefore,
-    ]) {
-      column.set(slot, 0);
-    }
+    for (const column of this.#zeroed) column.set(slot, 0);
     this.#stampAnew(slot);
     return slot;
   }
@@ -256,7 +248,7 @@ export class TaskTable {
   }
 
   priority(slot: Slot): number {
-    return this.#priorities.get(slot);
+    return this.job(slot).options.priority ?? this.#priorities.get(slot);
   }
 
   requirement(slot: Slot): Requirement {

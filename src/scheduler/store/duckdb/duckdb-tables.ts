@@ -44,7 +44,7 @@ import type {
   LogHead,
   NodeView,
   Pruned,
-  Retention,
+  Pruning,
   TaskView,
   Term,
 } from '../store.ts';
@@ -184,7 +184,7 @@ export class DuckdbTables implements JournalTables {
     return this.#journal.oldest(shard, after, limit);
   }
 
-  async prune(term: Term, retention: Retention, alone: Alone): Promise<Pruned> {
+  async prune(term: Term, retention: Pruning, alone: Alone): Promise<Pruned> {
     const act = (session: Session): Promise<Pruned> =>
       prune(session, this.#shards, { term, retention, now: this.#now() });
     return alone(() => this.#write(act));

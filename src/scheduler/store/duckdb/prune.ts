@@ -6,7 +6,7 @@
 import { KEEP_TEXT, QUERY_OUTPUT_START } from '../../core/index.ts';
 import type { Instant } from '../../core/index.ts';
 import { eventsIn } from '../event-chunk.ts';
-import type { Pruned, Retention, Term } from '../store.ts';
+import type { Pruned, Pruning, Retention, Term } from '../store.ts';
 import { selectRows } from './rows.ts';
 import { type Session } from './session.ts';
 import type { Shard, Shards } from './shards.ts';
@@ -27,9 +27,10 @@ interface PruneChanges {
 export async function prune(
   session: Session,
   shards: Shards,
-  { term, retention, now }: { term: Term; retention: Retention; now: Instant },
+  { term, retention, now }: { term: Term; retention: Pruning; now: Instant },
 ): Promise<Pruned> {
   const shard = shards.led(term);
+  if ('only' in retention) return removeJob(session, shards, shard.no, retention.only);
   const changes = await inTransaction(session, () => pruneShard(session, shard, retention, now));
   for (const [hash, no] of changes.jobs) shards.jobs.remove(hash, no);
   for (const [hash, no] of changes.jobKeys) shards.jobKeys.remove(hash, no);
@@ -65,6 +66,29 @@ async function pruneShard(
   };
 }
 
+async function removeJob(
+  session: Session,
+  shards: Shards,
+  shard: number,
+  only: number,
+): Promise<Pruned> {
+  const gone = await inTransaction(session, async () => {
+    const found = await session.rows(
+      `select no, id_hash, idempotency_key_hash from job
+        where shard = $1::integer and no = $2::bigint and finished_at is not null`,
+      shard,
+      only,
+    );
+    return deleteJobs(session, shard, found as FoundJob[]);
+  });
+  for (const [hash, no] of gone.ids) shards.jobs.remove(hash, no);
+  for (const [hash, no] of gone.keys) shards.jobKeys.remove(hash, no);
+  return { jobs: gone.ids.length, events: 0, keys: 0, more: false };
+}
+
+/** Its number, and the hashes of its id and its idempotency key. */
+type FoundJob = [number, number, number | null];
+
 const CHILDREN = ['spec', 'task', 'history', 'result', 'step', 'signal'];
 
 /** What a live job has called stays: its caller gets its result each time it is run again. The id of a
@@ -94,7 +118,15 @@ async function pruneJobs(
     KEEP_TEXT.some,
     KEEP_TEXT.none,
   );
-  const old = found.slice(0, max) as [number, number, number | null][];
+  const gone = await deleteJobs(session, shard, found.slice(0, max) as FoundJob[]);
+  return { ...gone, more: found.length > max };
+}
+
+async function deleteJobs(
+  session: Session,
+  shard: number,
+  old: readonly FoundJob[],
+): Promise<{ ids: HashAndNo[]; keys: HashAndNo[] }> {
   const numbers = old.map(([no]) => no);
   for (const table of old.length === 0 ? [] : ['job', ...CHILDREN]) {
     const column = table === 'job' ? 'no' : 'job_no';
@@ -108,7 +140,6 @@ async function pruneJobs(
   return {
     ids: old.map(([no, hash]) => [hash, no]),
     keys: old.flatMap(([no, , hash]) => (hash === null ? [] : [[hash, no] as const])),
-    more: found.length > max,
   };
 }
 

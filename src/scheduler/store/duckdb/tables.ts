@@ -72,7 +72,15 @@ export const JOB: Table<JobRow> = {
 };
 
 /** What an update of a job may change; the rest stays as it was inserted. */
-const MUTABLE = ['state', 'run', 'task_count', 'stopping', 'error_code', 'error_message'];
+const MUTABLE = [
+  'options',
+  'state',
+  'run',
+  'task_count',
+  'stopping',
+  'error_code',
+  'error_message',
+];
 export const JOB_STATE: Table<JobRow> = {
   name: 'job',
   columns: JOB.columns.filter(({ name }) =>

@@ -89,6 +89,15 @@ export class DuckdbTaskLog implements TaskLogStore {
     );
   }
 
+  remove(shard: number, jobId: JobId): Promise<void> {
+    return this.#exclusively((session) =>
+      inTransaction(session, async () => {
+        const lines = 'delete from task_log where shard = $1::integer and job_id = $2';
+        await session.run(lines, shard, jobId);
+      }),
+    );
+  }
+
   /** What is being written. */
   async settled(): Promise<void> {
     await this.#turn;

@@ -3,13 +3,16 @@ import {
   type JobId,
   type JobNo,
   type JobRow,
+  SIGNAL_WAIT_START,
+  awaitedSignals,
+  signalWaitPart,
   type StepRow,
   type TaskId,
   type TaskNo,
   type TaskRef,
   type TaskRow,
 } from '../../core/index.ts';
-import { type JobFilter, type JobView, refKey, type TaskView } from '../store.ts';
+import { type JobFilter, type JobView, type ListedJob, refKey, type TaskView } from '../store.ts';
 import { type Cell, rowOf } from './columns.ts';
 import { columnList, selectRows } from './rows.ts';
 import { type Parameter, type Session } from './session.ts';
@@ -166,8 +169,8 @@ export async function jobView(session: Session, shard: number, job: JobRow): Pro
 export async function listJobs(
   session: Session,
   shard: number,
-  { state, name, labels = [], before, limit }: JobFilter,
-): Promise<JobRow[]> {
+  { state, name, labels = [], waitingFor, before, limit }: JobFilter,
+): Promise<ListedJob[]> {
   const parameters: Parameter[] = [shard, limit];
   const wanted = (sql: string, parameter: Parameter): string =>
     `and ${sql.replace('?', `$${parameters.push(parameter)}`)}`;
@@ -177,11 +180,37 @@ export async function listJobs(
     before === undefined ? '' : wanted('t.no < ?::bigint', before),
     // There are no indexes in this file; only this column is read, never the payloads.
     ...labels.map((label) => wanted('list_contains(t.labels, ?)', label)),
+    waitingFor === undefined
+      ? ''
+      : wanted(`t.no in (${WAITING('x.job_no', '?')})`, signalWaitPart(waitingFor)),
   ];
-  return selectRows(
+  const jobs = await selectRows(
     session,
     JOB,
     `where t.shard = $1::integer ${filters.join(' ')} order by t.no desc limit $2::bigint`,
     ...parameters,
   );
+  return waitingFor === undefined ? jobs : withSignals(session, shard, jobs, waitingFor);
+}
+
+/** Of the tasks that wait for a signal. */
+const WAITING = (columns: string, part: string): string =>
+  `select ${columns} from task x where x.shard = $1::integer
+      and starts_with(x.waits, '${SIGNAL_WAIT_START}') and contains(x.waits, ${part})`;
+
+async function withSignals(
+  session: Session,
+  shard: number,
+  jobs: readonly JobRow[],
+  waitingFor: string,
+): Promise<ListedJob[]> {
+  const found = await session.rows(
+    `${WAITING('x.job_no, x.waits', '$2')} and x.job_no in (select unnest($3::bigint[]))`,
+    shard,
+    signalWaitPart(waitingFor),
+    jobs.map(({ no }) => no),
+  );
+  const waits = new Map<JobNo, string[]>(jobs.map(({ no }) => [no, []]));
+  for (const [no, text] of found) waits.get(no as JobNo)?.push(text as string);
+  return jobs.map((job) => ({ ...job, waitsFor: awaitedSignals(waits.get(job.no) ?? []) }));
 }

@@ -7,6 +7,7 @@ import { Backoff, type Clock } from '../../../kit/index.ts';
 import { type Batch, isMillraceError, MillraceError, type TermId } from '../../core/index.ts';
 import { type PackedBatch, unpackBatch } from './pack.ts';
 import type { Counters } from '../store.ts';
+import { FoldedLayers } from './folded-layers.ts';
 import { LeasedTasks } from './leased.ts';
 import { Pending } from './pending.ts';
 import type { JournalRecord, JournalTables } from './port.ts';
@@ -50,8 +51,12 @@ export interface FoldingOptions {
   readonly shard: number;
   /** How long a commit may wait before the tables follow. */
   readonly afterMs: number;
+  /** The same when no other commit has come after it. */
+  readonly quietMs: number;
   /** Where the tables are, and the journal. */
   readonly head: Counters;
+  /** See `JournalOptions`. */
+  readonly readableRows?: number;
 }
 
 /** Rows and bytes that wait at most: more than a fold takes in one go, less than hurts. */
@@ -62,6 +67,9 @@ const CHARS_MAX = 64 * 1024 * 1024;
 const ROWS_WORTH = 60_000;
 const CHARS_WORTH = 8 * 1024 * 1024;
 
+/** A few jobs a second are not folded one by one. */
+const QUIET_FOLDS_APART = 5;
+
 const RETRY = { firstMs: 20, maxMs: 500 };
 
 /** The leader's side: the commits of its own term. */
@@ -70,11 +78,17 @@ export class Folding {
   readonly #backoff = new Backoff(RETRY);
   /** By the commits of this term. */
   readonly leased: LeasedTasks = new LeasedTasks();
+  /** What is in the tables, and need not be read from there. */
+  readonly folded: FoldedLayers;
   #head: Counters;
   #open: Pending;
   /** What is on its way into the tables, oldest first. */
   #closed: Pending[] = [];
   #cancelTimer: (() => void) | null = null;
+  /** When the oldest commit that waits was added, and when the newest one was. */
+  #oldestMs = 0;
+  #newestMs = 0;
+  #startedMs = -Infinity;
   #running: Promise<void> | null = null;
   /** Why the last fold failed. The journal has it all, so it is tried again. */
   #failure: MillraceError | null = null;
@@ -83,6 +97,7 @@ export class Folding {
   constructor(options: FoldingOptions) {
     this.#options = options;
     this.#head = options.head;
+    this.folded = new FoldedLayers(options.clock, options.readableRows ?? 0);
     this.#open = new Pending(options.head.commitNo);
   }
 
@@ -94,6 +109,11 @@ export class Folding {
   /** Newest first: what is known in the first of them is the truth. */
   get layers(): readonly Pending[] {
     return [this.#open, ...this.#closed.toReversed()];
+  }
+
+  /** The same, and behind them what was folded a moment ago: all that is known without a look at the tables. */
+  get readable(): readonly Pending[] {
+    return [...this.layers, ...this.folded.layers];
   }
 
   /** Settles when there is room for one more commit; throws when the tables cannot follow. */
@@ -108,6 +128,8 @@ export class Folding {
   /** A commit that the journal has. */
   add(term: TermId, batch: Batch, { body, chunks }: PackedBatch): void {
     const { length } = body;
+    this.#newestMs = this.#options.clock.monotonicMs();
+    if (this.#open.isEmpty) this.#oldestMs = this.#newestMs;
     if (!this.#open.add(term, batch, length, chunks)) {
       this.#close();
       this.#open.add(term, batch, length, chunks);
@@ -117,7 +139,7 @@ export class Folding {
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;
     if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#start();
-    else this.#startAfter(this.#options.afterMs);
+    else this.#startWhenQuiet();
   }
 
   /**
@@ -138,6 +160,7 @@ export class Folding {
   /** The term is over. What is in the journal is for the next leader. */
   end(): void {
     this.#ended = true;
+    this.folded.clear();
     this.#cancelTimer?.();
   }
 
@@ -152,9 +175,27 @@ export class Folding {
     if (this.#failure !== null) throw this.#failure;
   }
 
-  #startAfter(ms: number): void {
+  /** Soon after the last commit, and in any case some time after the first one. Later commits do not move the timer: it
+   * looks again when it is due. */
+  #startWhenQuiet(): void {
+    const ms = this.#dueInMs();
+    if (ms <= 0) this.#start();
+    else this.#after(ms, () => this.#startWhenQuiet());
+  }
+
+  #dueInMs(): number {
+    const { clock, afterMs, quietMs } = this.#options;
+    const apartMs = this.#startedMs + quietMs * QUIET_FOLDS_APART;
+    const quietAtMs = Math.max(this.#newestMs + quietMs, apartMs);
+    return Math.ceil(Math.min(quietAtMs, this.#oldestMs + afterMs) - clock.monotonicMs());
+  }
+
+  #after(ms: number, act: () => void): void {
     if (this.#cancelTimer !== null || this.#running !== null || this.#ended) return;
-    this.#cancelTimer = this.#options.clock.after(ms, () => this.#start());
+    this.#cancelTimer = this.#options.clock.after(ms, () => {
+      this.#cancelTimer = null;
+      act();
+    });
   }
 
   #start(): void {
@@ -164,10 +205,11 @@ export class Folding {
     // While folds fail there is one layer to be tried again, not one more with each try.
     if (!this.#open.isEmpty && this.#failure === null) this.#close();
     if (this.#closed.length === 0) return;
+    this.#startedMs = this.#options.clock.monotonicMs();
     this.#running = this.#run().then(() => {
       this.#running = null;
-      if (this.#failure !== null) this.#startAfter(this.#backoff.nextMs());
-      else if (!this.#open.isEmpty) this.#startAfter(this.#options.afterMs);
+      if (this.#failure !== null) this.#after(this.#backoff.nextMs(), () => this.#start());
+      else if (!this.#open.isEmpty) this.#startWhenQuiet();
     });
   }
 
@@ -180,6 +222,7 @@ export class Folding {
           if ((await catchUp(tables, shard)).commitNo < pending.commitNo) return this.end();
         }
         this.#closed.shift();
+        if (!this.#ended) this.folded.add(pending);
       }
       this.#failure = null;
       this.#backoff.reset();

@@ -4,7 +4,13 @@
  * else after a fold.
  */
 import { type Clock, withDeadline } from '../../../kit/index.ts';
-import { type Batch, type Instant, isMillraceError, type TaskRef } from '../../core/index.ts';
+import {
+  type Batch,
+  type Instant,
+  isMillraceError,
+  type JobId,
+  type TaskRef,
+} from '../../core/index.ts';
 import { checkUnique } from '../batch-checks.ts';
 import { deposed, rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
@@ -20,6 +26,11 @@ export interface JournalOptions {
   readonly clock: Clock;
   /** How long a commit may wait before the tables follow. */
   readonly foldAfterMs: number;
+  /** The same when no other commit has come after it. Default: no sooner. */
+  readonly foldWhenQuietMs?: number;
+  /** Rows that are kept for a while after they were folded, so that they are read from memory: where a look at the tables
+   * is dear. None by default. */
+  readonly readableRows?: number;
 }
 
 /** How long a leader that steps down may take to leave tidy tables; the next one can do it as well. */
@@ -51,6 +62,7 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
       read: (shard, filter) => tables.taskLog.read(shard, filter),
       // A job that is only in the journal is not gone.
       prune: settled((shard, quietMs) => tables.taskLog.prune(shard, quietMs)),
+      remove: (shard, jobId) => tables.taskLog.remove(shard, jobId),
     },
     campaign: (candidacy) => journal.campaign(candidacy),
     renew: (term, ttlMs, commitNo) => journal.renew(term, ttlMs, commitNo),
@@ -118,8 +130,10 @@ function overlaid(tables: JournalTables, journal: Journal): Overlaid {
       const steps = await overlay.stepsOf(await journal.layers(shard), ref, run, read);
       return 'ask' in steps ? journal.afterFold(shard, read) : steps;
     },
-    jobRow: async (shard, id) =>
-      overlay.jobRow(await journal.layers(shard), id, () => tables.jobRow(shard, id)),
+    jobRow: async (shard, id) => {
+      const layers = await journal.layersFor(shard, id);
+      return overlay.jobRow(layers, id, () => tables.jobRow(shard, id));
+    },
     takenIds: async (shard, ids) => {
       const layers = await journal.layers(shard);
       const pending = new Set(ids.filter((id) => overlay.isTaken(layers, id)));
@@ -128,7 +142,7 @@ function overlaid(tables: JournalTables, journal: Journal): Overlaid {
     },
     job: async (shard, id) => {
       const read = () => tables.job(shard, id);
-      const view = await overlay.jobView(await journal.layers(shard), id, read);
+      const view = await overlay.jobView(await journal.layersFor(shard, id), id, read);
       return view !== null && 'ask' in view ? journal.afterFold(shard, read) : view;
     },
     events: async (shard, after, limit, jobId) =>
@@ -217,7 +231,10 @@ class Journal {
   /** With the tables up to date and no commit meanwhile. */
   alone<T>(term: Term, act: () => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      if (!(await (await this.#foldingOf(term)).flush())) throw deposed(term);
+      const folding = await this.#foldingOf(term);
+      if (!(await folding.flush())) throw deposed(term);
+      // What is removed from the tables must not be read from memory.
+      folding.folded.clear();
       return this.whileLeading(term, act);
     });
   }
@@ -283,6 +300,12 @@ class Journal {
     return followed.layers();
   }
 
+  /** What was folded a moment ago as well, if that and what came since is all that there is of the job. */
+  async layersFor(shard: number, id: JobId): Promise<overlay.Layers> {
+    const readable = (await this.#led.get(shard)?.folding)?.readable ?? [];
+    return overlay.isWhole(readable, id) ? readable : this.layers(shard);
+  }
+
   async unfolded(shard: number): Promise<number | null> {
     const folding = await this.#led.get(shard)?.folding;
     return folding === undefined ? null : folding.head.commitNo - folding.foldedNo;
@@ -303,11 +326,13 @@ class Journal {
     read: (rest: readonly Q[]) => Promise<ReadonlyMap<string, T>>,
   ): Promise<ReadonlyMap<string, T>> {
     const layers = await this.layers(shard);
+    const readable = (await this.#led.get(shard)?.folding)?.readable ?? layers;
     const found = new Map<string, T>();
     const rest: Q[] = [];
     let needsFold = false;
     for (const one of all) {
-      const known = ask(layers, one);
+      let known = ask(readable, one);
+      if (!('value' in known)) known = ask(layers, one);
       if (!('value' in known)) {
         rest.push(one);
         needsFold ||= known.ask === 'tables after a fold';
@@ -338,9 +363,11 @@ class Journal {
 
   /** From what the last leader has left. */
   async #takeOver(shard: number): Promise<Folding> {
-    const { clock, foldAfterMs: afterMs } = this.#options;
+    const { clock, foldAfterMs: afterMs, foldWhenQuietMs: quietMs = afterMs } = this.#options;
+    const { readableRows = 0 } = this.#options;
     const head = await catchUp(this.#tables, shard);
-    return new Folding({ tables: this.#tables, clock, shard, afterMs, head });
+    const parts = { tables: this.#tables, clock, shard, head };
+    return new Folding({ ...parts, afterMs, quietMs, readableRows });
   }
 
   /** Best effort: what stays behind is in the journal. */

@@ -61,7 +61,9 @@ export function taskRow(layers: Layers, ref: TaskRef): Known<TaskRow> {
 export function result(layers: Layers, ref: TaskRef): Known<string | null> {
   const tasks = layers.flatMap((layer) => layer.task(ref) ?? []);
   const run = tasks.find(({ row }) => row !== null)?.row?.run;
-  if (run === undefined) return tasks.some(isUnsure) ? AFTER_FOLD : IN_TABLES;
+  // A result that has come without a row of its task: the tables know the run.
+  const isUnknown = (task: PendingTask): boolean => isUnsure(task) || task.results.length > 0;
+  if (run === undefined) return tasks.some(isUnknown) ? AFTER_FOLD : IN_TABLES;
   const body = bodyOf(
     tasks.flatMap(({ results }) => results),
     run,
@@ -89,6 +91,17 @@ export async function stepsOf(
     }
   }
   return [...steps.values()];
+}
+
+/** Whether the layers have the job from its beginning, and nothing of it rests on the tables. */
+export function isWhole(layers: Layers, id: JobId): boolean {
+  const no = firstOf(layers, (layer) => layer.jobNoOf(id));
+  const jobs = no === undefined ? [] : layers.flatMap((layer) => layer.job(no) ?? []);
+  return jobs.some(({ isNew }) => isNew) && jobs.every(isSure);
+}
+
+function isSure(job: PendingJob): boolean {
+  return !job.isArchived && ![...job.tasks.values()].some(isUnsure);
 }
 
 export function isTaken(layers: Layers, id: JobId): boolean {
@@ -125,8 +138,7 @@ export async function jobView(
   const no = stored?.job.no ?? firstOf(layers, (layer) => layer.jobNoOf(id));
   if (no === undefined) return null;
   const jobs = layers.flatMap((layer) => layer.job(no) ?? []).toReversed();
-  const isSure = jobs.every((job) => !job.isArchived && ![...job.tasks.values()].some(isUnsure));
-  if (!isSure) return AFTER_FOLD;
+  if (!jobs.every(isSure)) return AFTER_FOLD;
   const job = rowOver(stored?.job ?? null, jobs);
   return job === null ? null : viewOver(job, stored, jobs);
 }

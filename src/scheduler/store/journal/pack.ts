@@ -6,6 +6,7 @@
  */
 import { type Batch, batchOf, invariant } from '../../core/index.ts';
 import { chunksOf, type EventChunk, eventsIn } from '../event-chunk.ts';
+import { READERS } from './row-readers.ts';
 
 const FORMAT = 2;
 
@@ -41,7 +42,7 @@ export function packBatch(batch: Batch): PackedBatch {
   const lists: Record<string, PackedRows | readonly unknown[]> = {};
   for (const [name, list] of Object.entries(all as Record<string, readonly unknown[]>)) {
     if (list.length > 0)
-      lists[name] = typeof list[0] === 'object' ? columnsOf(list as Row[]) : list;
+      lists[name] = typeof list[0] === 'object' ? columnsOf(name, list as Row[]) : list;
   }
   const packed = { format: FORMAT, commitNo, lastSeq, nextJobNo, lists };
   const chunks = chunksOf(events);
@@ -66,17 +67,22 @@ export function unpackBatch(body: string): Batch {
 /** Below this a distance is hardly shorter than the number. */
 const LARGE = 1_000_000;
 
-function columnsOf(rows: readonly Row[]): PackedRows {
+function columnsOf(list: string, rows: readonly Row[]): PackedRows {
   const columns: Record<string, Column> = {};
-  for (const name of Object.keys(rows[0] ?? {})) columns[name] = columnOf(rows, name);
+  const readers = READERS[list] ?? {};
+  for (const name of Object.keys(rows[0] ?? {})) {
+    columns[name] = columnOf(rows, readers[name] ?? ((row) => row[name]));
+  }
   return { rows: rows.length, columns };
 }
 
-function columnOf(rows: readonly Row[], name: string): Column {
-  const first = rows[0]?.[name];
+function columnOf(rows: readonly Row[], read: (row: Row) => unknown): Column {
+  const first = read(rows[0] as Row);
+  let same = 1;
+  while (same < rows.length && isSame(read(rows[same] as Row), first)) same += 1;
   // Most columns of most batches: no list is made for them.
-  if (rows.every((row) => isSame(row[name], first))) return { one: first };
-  const values = rows.map((row) => row[name]);
+  if (same === rows.length) return { one: first };
+  const values = rows.map(read);
   if (typeof first !== 'number' || first < LARGE || !values.every(Number.isSafeInteger)) {
     return values;
   }

@@ -348,8 +348,8 @@ const newJob = (row: JobRow | null): PendingJob => ({
 
 /** The columns that never change stay as they were inserted, whatever the image says. */
 export function updatedJob(stored: JobRow, row: JobRow): JobRow {
-  const { state, run, taskCount, stopping, error, startedAt, finishedAt } = row;
-  return { ...stored, state, run, taskCount, stopping, error, startedAt, finishedAt };
+  const { options, state, run, taskCount, stopping, error, startedAt, finishedAt } = row;
+  return { ...stored, options, state, run, taskCount, stopping, error, startedAt, finishedAt };
 }
 
 export function signalKey(jobNo: JobNo, no: number): string {

@@ -5,7 +5,7 @@
  */
 import type { Batch, Instant, TaskRow, TermId } from '../../core/index.ts';
 import type { EventChunk } from '../event-chunk.ts';
-import type { Counters, Pruned, Retention, Store, Term } from '../store.ts';
+import type { Counters, Pruned, Pruning, Store, Term } from '../store.ts';
 
 /** One commit as it is appended, with the counters after it. */
 export interface NewRecord extends Counters {
@@ -69,5 +69,5 @@ export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
    */
   journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]>;
   /** See `Store.prune`. What is removed is chosen, or looked at once more, within `alone`. */
-  prune(term: Term, retention: Retention, alone: Alone): Promise<Pruned>;
+  prune(term: Term, retention: Pruning, alone: Alone): Promise<Pruned>;
 }

@@ -1,10 +1,34 @@
-/** How far the tables are behind the journal. */
+/** How far the tables are behind the journal, and what is read meanwhile. */
 import { expect, test } from 'vitest';
-import { aJob } from '../../../../test/rig/conformance/rows.ts';
+import { aJob, aSpec, succeeded } from '../../../../test/rig/conformance/rows.ts';
 import { VirtualClock } from '../../../kit/index.ts';
-import { batchOf, instant, jobNo, type TermId } from '../../core/index.ts';
+import { batchOf, instant, jobNo, taskNo, type TermId } from '../../core/index.ts';
 import { openMemoryStore } from '../memory/memory.ts';
 import { journaled } from './journaled-store.ts';
+
+test('a result that comes after its task was folded is read', async () => {
+  const tables = openMemoryStore({ now: () => instant(0) });
+  const store = journaled(tables, { clock: new VirtualClock(), foldAfterMs: 100 });
+  const campaign = await store.campaign({
+    ...{ shard: 0, nodeId: 'n', url: null, grpc: null },
+    term: 'term' as TermId,
+    ttlMs: 60_000,
+  });
+  if (!campaign.won) throw new Error('nobody else is there');
+  const rows = {
+    jobInserts: [aJob(1)],
+    specInserts: [aSpec(1, 0)],
+    taskInserts: [succeeded(1, 0)],
+  };
+  const first = { commitNo: 1, lastSeq: 0, nextJobNo: jobNo(2) };
+  await store.commit(campaign.term, 60_000, batchOf({ ...first, ...rows }));
+  expect(await store.jobs(0, { limit: 9 })).toHaveLength(1);
+  const task = { jobNo: jobNo(1), taskNo: taskNo(0) };
+  const results = [{ ...task, run: 1, body: '7' }];
+  const second = { commitNo: 2, lastSeq: 0, nextJobNo: jobNo(2) };
+  await store.commit(campaign.term, 60_000, batchOf({ ...second, results }));
+  expect(await store.results(0, [task])).toEqual(new Map([['1/0', '7']]));
+});
 
 test('the leader knows how many of its commits the tables lack, and a reader brings them there', async () => {
   const tables = openMemoryStore({ now: () => instant(0) });

@@ -1,19 +1,13 @@
 /** What a new leader loads, and what people see. */
-import type {
-  JobNo,
-  JobRow,
-  KeyRow,
-  SignalRow,
-  TaskRef,
-  TaskRow,
-  TaskSpecRow,
-} from '../../core/index.ts';
+import { awaitedSignals, awaitsSignal } from '../../core/index.ts';
+import type { JobNo, KeyRow, SignalRow, TaskRef, TaskRow, TaskSpecRow } from '../../core/index.ts';
 import {
   type EventView,
   type JobFilter,
   type JobImage,
   type JobPortion,
   type JobView,
+  type ListedJob,
   refKey,
   type TaskView,
 } from '../store.ts';
@@ -81,16 +75,26 @@ export function jobView(job: JobRecord): JobView {
 
 const byRun = (a: TaskRow, b: TaskRow): number => a.run - b.run || a.taskNo - b.taskNo;
 
-export function listJobs(shard: Shard, filter: JobFilter): JobRow[] {
-  const { state, name, labels = [], before = Infinity, limit } = filter;
+export function listJobs(shard: Shard, filter: JobFilter): ListedJob[] {
+  const { state, name, labels = [], waitingFor, before = Infinity, limit } = filter;
   return [...shard.jobs.values()]
+    .filter((job) => waitingFor === undefined || waitsOf(job, waitingFor).length > 0)
     .filter(({ row }) => row.no < before)
     .filter(({ row }) => state === undefined || row.state === state)
     .filter(({ row }) => name === undefined || row.name === name)
     .filter(({ row }) => labels.every((label) => row.labels.includes(label)))
     .toSorted((a, b) => byJobNo(b, a))
     .slice(0, limit)
-    .map((job) => job.row);
+    .map((job) =>
+      waitingFor === undefined
+        ? job.row
+        : { ...job.row, waitsFor: awaitedSignals(waitsOf(job, waitingFor)) },
+    );
+}
+
+function waitsOf({ tasks }: JobRecord, signal: string): string[] {
+  const waits = [...tasks.values()].map(({ task }) => task?.waits ?? null);
+  return waits.filter((text) => text !== null && awaitsSignal(text, signal)) as string[];
 }
 
 /** Events are contiguous, so the first wanted one is found by its number. */

@@ -48,8 +48,8 @@ import {
   type NodeView,
   type DeclarationChange,
   type Pruned,
+  type Pruning,
   refKey,
-  type Retention,
   type Store,
   type TaskView,
   type Term,
@@ -93,7 +93,7 @@ export interface MemoryOptions {
 
 /** A store that can be rewound, as databases are by restores and fail-overs. */
 export interface MemoryStore extends Omit<Store, 'prune'>, Omit<JournalTables, 'prune'> {
-  prune(term: Term, retention: Retention, alone?: Alone): Promise<Pruned>;
+  prune(term: Term, retention: Pruning, alone?: Alone): Promise<Pruned>;
 
   /** Takes a copy of all there is. The answer brings the store back to it, any number of times. */
   snapshot(): () => void;
@@ -200,7 +200,7 @@ class PlainMaps implements MemoryStore {
     return recordsAfter(this.#read(shard), after).slice(0, limit);
   }
 
-  async prune(term: Term, retention: Retention, alone: Alone = (act) => act()): Promise<Pruned> {
+  async prune(term: Term, retention: Pruning, alone: Alone = (act) => act()): Promise<Pruned> {
     return alone(async () => pruneShard(this.#led(term), retention, this.#now()));
   }
 

@@ -1,10 +1,16 @@
 /** Old rows go: finished jobs with all that hangs on them, events from the front, completed keys. */
 import { QUERY_OUTPUT_START, isUnkept } from '../../core/index.ts';
 import type { Instant, JobId } from '../../core/index.ts';
-import type { Pruned, Retention } from '../store.ts';
+import type { Pruned, Pruning, Retention } from '../store.ts';
 import type { JobRecord, Shard } from './shard.ts';
 
-export function pruneShard(shard: Shard, retention: Retention, now: Instant): Pruned {
+export function pruneShard(shard: Shard, retention: Pruning, now: Instant): Pruned {
+  if ('only' in retention) {
+    const job = shard.jobs.get(retention.only);
+    const isGone = job !== undefined && job.row.finishedAt !== null;
+    if (isGone) removeJob(shard, job);
+    return { jobs: isGone ? 1 : 0, events: 0, keys: 0, more: false };
+  }
   const jobs = pruneJobs(shard, now, retention);
   const events = pruneEvents(shard, now - retention.eventsMs);
   const keys = pruneKeys(shard, now - retention.keysMs);

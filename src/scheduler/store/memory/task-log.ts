@@ -46,4 +46,8 @@ export class MemoryTaskLog implements TaskLogStore {
     }
     return false;
   }
+
+  async remove(shard: number, jobId: JobId): Promise<void> {
+    this.#jobs.delete(`${shard}/${jobId}`);
+  }
 }

@@ -87,7 +87,7 @@ test('leases name task, node, attempt, fence and beginning, and no session', asy
   const columns = await sql`
     select table_name || '.' || column_name as name from information_schema.columns
      where table_schema = 'millrace' and column_name like '%session%'
-       and table_name in (select viewname from pg_views where schemaname = 'millrace')`;
+       and table_name in ('jobs', 'tasks', 'leases', 'nodes', 'idempotency_keys', 'events')`;
   expect([...columns]).toEqual([]);
 });
 

@@ -18,7 +18,7 @@ type SqlType =
   | 'text'
   | 'timestamptz';
 
-interface Column<T> {
+export interface Column<T> {
   readonly name: string;
   readonly type: SqlType;
   readonly of: (value: T) => Scalar;
@@ -146,7 +146,7 @@ export function single<T extends string | number>(name: string, type: SqlType): 
   return encoderOf<T>([{ name, type, of: (value) => value }]);
 }
 
-function encoderOf<Row>(columns: readonly Column<Row>[]): Encoder<Row> {
+export function encoderOf<Row>(columns: readonly Column<Row>[]): Encoder<Row> {
   const names = columns.map(({ name }) => name);
   return { names, encode: (rows) => encodeColumns(columns, rows) };
 }

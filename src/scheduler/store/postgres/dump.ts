@@ -14,6 +14,8 @@ type RowOf<T extends Name> = Extract<Dumped, { readonly table: T }>['row'];
 
 export interface Table<T extends Name = Name> {
   readonly sqlName: string;
+  /** Where it is read, when some of its rows are in other tables. */
+  readonly view?: string;
   readonly codec: Codec<RowOf<T>>;
   /** Where two dumps of the same rows agree. */
   readonly order: string;
@@ -24,8 +26,20 @@ export interface Table<T extends Name = Name> {
 /** In the order of the port, which is also one in which rows can be put back. Events come last. */
 export const TABLES: { readonly [T in Name]: Table<T> } = {
   job: { sqlName: 'job', codec: rows.jobs, order: 'no' },
-  spec: { sqlName: 'task_spec', codec: rows.specs, order: 'job_no, task_no', ofJob: true },
-  task: { sqlName: 'task', codec: rows.tasks, order: 'job_no, task_no', ofJob: true },
+  spec: {
+    sqlName: 'task_spec',
+    view: 'any_spec',
+    codec: rows.specs,
+    order: 'job_no, task_no',
+    ofJob: true,
+  },
+  task: {
+    sqlName: 'task',
+    view: 'any_task',
+    codec: rows.tasks,
+    order: 'job_no, task_no',
+    ofJob: true,
+  },
   history: {
     sqlName: 'task_history',
     codec: rows.tasks,
@@ -34,6 +48,7 @@ export const TABLES: { readonly [T in Name]: Table<T> } = {
   },
   result: {
     sqlName: 'task_result',
+    view: 'any_result',
     codec: rows.results,
     order: 'job_no, task_no, run',
     ofJob: true,
@@ -72,14 +87,20 @@ export async function* dumpAll(run: Run): AsyncIterable<Dumped> {
 }
 
 async function* dumpTable(run: Run, table: Name, shard: number): AsyncIterable<Dumped> {
-  const { sqlName, codec, order, ofJob } = TABLES[table] as Table & { codec: Codec<unknown> };
+  const {
+    sqlName,
+    view = sqlName,
+    codec,
+    order,
+    ofJob,
+  } = TABLES[table] as Table & { codec: Codec<unknown> };
   const kept =
     ofJob === undefined
       ? ''
       : 'and not exists (select from millrace.pruned_job p where p.shard = x.shard and p.no = x.job_no)';
   const portions = inPortions(
     run,
-    `select ${codec.read('x')} from millrace.${sqlName} x
+    `select ${codec.read('x')} from millrace.${view} x
       where x.shard = ${shard} ${kept} order by ${order}`,
     ROWS_AT_ONCE,
   );

@@ -1,7 +1,7 @@
 /**
  * The tables follow the journal: any number of commits become one statement, always the same one, so that it is parsed
  * and planned once a connection. Migration 0002 says why it is one statement and has most of its functions; 0006, 0008,
- * 0010, 0014, 0016 and 0020 have the others.
+ * 0010, 0014, 0016, 0020, 0023 and 0024 have the others.
  */
 import type { Batch } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
@@ -10,19 +10,35 @@ import type { Parameters } from './connection.ts';
 import { isElsewhere, writeFailure } from './failure.ts';
 import type { FoldConnection } from './fold-connection.ts';
 import * as rows from './rows.ts';
+import { type TableRows, tableRows } from './table-rows.ts';
 
 type ListName = Exclude<keyof Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
+
+/** A fold with the rows that it writes. */
+interface Written extends Fold {
+  readonly rows: TableRows;
+}
 
 interface Part {
   /** A function of the migrations. */
   readonly call: string;
   /** Its arguments after the shard: an array a column, and what else it has to know. */
   readonly columns: readonly string[];
-  readonly encode: (fold: Fold) => Parameters;
+  readonly encode: (fold: Written) => Parameters;
 }
 
 function part<K extends ListName>(call: string, list: K, encoder: Encoder<Batch[K][number]>): Part {
-  const encode = ({ batch }: Fold): Parameters => encoder.encode(batch[list]);
+  const encode = ({ batch }: Written): Parameters => encoder.encode(batch[list]);
+  return { call, columns: encoder.names, encode };
+}
+
+/** Of jobs and tasks the rows that were chosen. */
+function chosen<K extends keyof TableRows>(
+  call: string,
+  list: K,
+  encoder: Encoder<TableRows[K][number]>,
+): Part {
+  const encode = ({ rows: written }: Written): Parameters => encoder.encode(written[list]);
   return { call, columns: encoder.names, encode };
 }
 
@@ -46,13 +62,18 @@ const PARTS: readonly Part[] = [
     columns: rows.tasks.names,
     encode: ({ history }) => rows.tasks.encode(history),
   },
+  chosen('spread_tasks', 'spread', rows.numbers),
   part('archive_tasks', 'archived', rows.refs),
-  after('log_from', logFrom, after('log_to', logTo, part('insert_jobs', 'jobInserts', rows.jobs))),
-  after('log_to', logTo, part('update_jobs', 'jobUpdates', rows.jobUpdates)),
-  part('insert_specs', 'specInserts', rows.specs),
-  part('insert_tasks', 'taskInserts', rows.tasks),
-  part('update_tasks', 'taskUpdates', rows.tasks),
-  part('insert_results', 'results', rows.results),
+  after(
+    'log_from',
+    logFrom,
+    after('log_to', logTo, chosen('insert_jobs', 'jobInserts', rows.foldedJobs)),
+  ),
+  after('log_to', logTo, chosen('update_jobs', 'jobUpdates', rows.jobUpdates)),
+  chosen('insert_specs', 'specInserts', rows.specs),
+  chosen('insert_tasks', 'taskInserts', rows.tasks),
+  chosen('update_tasks', 'taskUpdates', rows.tasks),
+  chosen('insert_results', 'results', rows.results),
   part('put_keys', 'keyUpserts', rows.keys),
   part('delete_keys', 'keyDeletes', rows.scopes),
   part('copy_results', 'copiedResults', rows.copiedResults),
@@ -101,7 +122,8 @@ export async function fold(
   commits: Fold,
 ): Promise<boolean> {
   const place = [shard, commits.after, commits.batch.commitNo, commits.term];
-  const values = PARTS.flatMap(({ encode }) => encode(commits));
+  const written = { ...commits, rows: tableRows(commits) };
+  const values = PARTS.flatMap(({ encode }) => encode(written));
   try {
     await connection.run(foldStatement.statement, [...place, ...values]);
     return true;

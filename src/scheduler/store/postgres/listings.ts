@@ -39,7 +39,7 @@ const RUNNING = `
   select t.node_id, count(*) as running
     from millrace.job j
     cross join lateral (
-      select x.node_id from millrace.task x
+      select x.node_id from millrace.any_task x
        where x.shard = $1 and x.job_no = j.no and x.state = 3 offset 0) t
    where j.shard = $1 and j.state = 1
      and j.no >= (select min(l.no) from millrace.job_live l where l.shard = $1)
@@ -79,11 +79,11 @@ const DEAD = `
   select ${rows.tasks.read('t')}, j.id as job_id, s.id as task_id, s.executor
     from millrace.job j
     cross join lateral (
-      select * from millrace.task x
+      select * from millrace.any_task x
        where x.shard = $1 and x.job_no = j.no and x.state = 5 and x.error_code = 'dead'
          and (x.job_no, x.task_no) < ($3::bigint, $4::integer) offset 0) t
     cross join lateral (
-      select x.id, x.executor from millrace.task_spec x
+      select x.id, x.executor from millrace.any_spec x
        where x.shard = $1 and x.job_no = t.job_no and x.task_no = t.task_no offset 0) s
    where j.shard = $1 and j.no <= $3::bigint and j.state in (1, 3)
    order by j.no desc, t.task_no desc limit $2`;

@@ -62,7 +62,7 @@ const BUSY = `select ${JOB} from millrace.job j
   where j.shard = $1 and j.state = 1
     and j.no >= (select min(l.no) from millrace.job_live l where l.shard = $1)
     and exists (
-      select from millrace.task t
+      select from millrace.any_task t
        where t.shard = j.shard and t.job_no = j.no and t.state = 3 offset 0)
   order by j.priority, j.no`;
 
@@ -109,8 +109,8 @@ const ofJobs = (columns: string, table: string, no = 'task_no'): string => `sele
     select * from millrace.${table} y where y.shard = $1 and y.job_no = u.no offset 0) x
   order by x.job_no, x.${no}`;
 
-const SPECS = ofJobs(rows.specs.read('x').replace('x.input', 'null as input'), 'task_spec');
-const TASKS = ofJobs(rows.tasks.read('x'), 'task');
+const SPECS = ofJobs(rows.specs.read('x').replace('x.input', 'null as input'), 'any_spec');
+const TASKS = ofJobs(rows.tasks.read('x'), 'any_task');
 const SIGNALS = ofJobs(rows.signals.read('x').replace('x.body', `'' as body`), 'signal', 'no');
 
 async function imagesOf(run: Run, shard: number, found: readonly Values[]): Promise<JobImage[]> {

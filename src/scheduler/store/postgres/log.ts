@@ -114,7 +114,7 @@ const NAMES = `
       select id from millrace.job where shard = $1 and no = u.job_no offset 0
     ) j on true
     left join lateral (
-      select id from millrace.task_spec where shard = $1 and job_no = u.job_no and task_no = u.task_no offset 0
+      select id from millrace.any_spec where shard = $1 and job_no = u.job_no and task_no = u.task_no offset 0
     ) s on true`;
 
 async function namesOf(

@@ -48,7 +48,8 @@ export interface PostgresOptions {
   readonly ttlHintMs?: number;
   /** How the connections show in `pg_stat_activity`. */
   readonly applicationName?: string;
-  /** How long a commit may wait before the tables follow, unless somebody asks for them before. Default: a second. */
+  /** How long a commit may wait before the tables follow, unless somebody asks for them before. Default: a second, and
+   * 50 ms when no other commit has come after it. */
   readonly foldAfterMs?: number;
 }
 
@@ -60,6 +61,7 @@ export interface PostgresStore extends Store {
 
 const TTL_MS = 10_000;
 const FOLD_AFTER_MS = 1_000;
+const FOLD_WHEN_QUIET_MS = 50;
 /** The migration that brought the journal. */
 const JOURNAL_VERSION = 20;
 
@@ -69,9 +71,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     await withMigrations(settings, async (migrations) => {
       requireCurrent(await (options.migrate === true ? migrations.up() : migrations.status()));
     });
-    const { foldAfterMs = FOLD_AFTER_MS } = options;
     const tables = tablesOn(settings);
-    const store = journaled(tables, { clock: systemClock, foldAfterMs });
+    const { foldAfterMs = FOLD_AFTER_MS } = options;
+    const foldWhenQuietMs = options.foldAfterMs ?? FOLD_WHEN_QUIET_MS;
+    const store = journaled(tables, { clock: systemClock, foldAfterMs, foldWhenQuietMs });
     const { onInbox, whenVacant: vacant } = tables;
     return namingDatabase({ ...store, kind: 'postgres', onInbox, whenVacant: vacant }, options.url);
   });
@@ -88,13 +91,26 @@ export async function migratePostgres(
       use({
         ...migrations,
         down: async (to) => {
-          // Older builds know nothing of a journal.
-          if ((await migrations.status()).current >= JOURNAL_VERSION) await foldAll(settings);
-          return migrations.down(to);
+          const { current, latest } = await migrations.status();
+          // Older builds know nothing of a journal, and folds write the tables of this one.
+          const mayFold = current >= JOURNAL_VERSION && current <= latest;
+          if (!mayFold || !(await isBehind(settings))) return migrations.down(to);
+          await migrations.up();
+          await foldAll(settings);
+          return migrations.down(to ?? current - 1);
         },
       }),
     );
   });
+}
+
+async function isBehind(settings: ConnectionSettings): Promise<boolean> {
+  const pool = new ReadPool(settings);
+  try {
+    return (await journal.shardsBehind(pool.run)).length > 0;
+  } finally {
+    await pool.close();
+  }
 }
 
 async function foldAll(settings: ConnectionSettings): Promise<void> {

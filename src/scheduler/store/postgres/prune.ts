@@ -7,7 +7,7 @@ import { QUERY_OUTPUT_START } from '../../core/index.ts';
 import { systemClock } from '../../../kit/index.ts';
 import { eventsIn } from '../event-chunk.ts';
 import type { Alone } from '../journal/port.ts';
-import type { Pruned, Retention, Term } from '../store.ts';
+import type { Pruned, Pruning, Retention, Term } from '../store.ts';
 import { connectOnce, type ConnectionSettings, type Run } from './connection.ts';
 import { unavailable, writeFailure } from './failure.ts';
 import type { LeaderConnection } from './leader-connection.ts';
@@ -38,14 +38,27 @@ export interface PruneWays {
   readonly alone: Alone;
 }
 
+/** The same function: it removes no job that has not ended. */
+const REMOVE = `select p.jobs from millrace.prune($1, $2, $3, $4, 'infinity', null, null) p`;
+
+async function removeJob(ways: PruneWays, term: Term, only: number): Promise<Pruned> {
+  const { read, write, settings, alone } = ways;
+  const parameters = [term.shard, term.epoch, term.id, ...rows.numbers.encode([only])];
+  const [row] = await alone(() => write(REMOVE, parameters, { timeoutMultiplier: 1, term })).catch(
+    (cause: unknown) => {
+      throw writeFailure(cause, term);
+    },
+  );
+  const isSwept = await sweep(read, settings, term.shard);
+  return { jobs: row?.['jobs'] as number, events: 0, keys: 0, more: !isSwept };
+}
+
 const PRUNE = `select p.jobs, p.keys, p.events, millrace.forget_completions($8, $9, $10)
   from millrace.prune($1, $2, $3, $4, now() - $5 * interval '1 millisecond', $6, $7) p`;
 
-export async function prune(
-  { read, write, settings, alone }: PruneWays,
-  term: Term,
-  retention: Retention,
-): Promise<Pruned> {
+export async function prune(ways: PruneWays, term: Term, retention: Pruning): Promise<Pruned> {
+  if ('only' in retention) return removeJob(ways, term, retention.only);
+  const { read, write, settings, alone } = ways;
   const { shard, epoch, id } = term;
   const { jobsMs, queriesMs = jobsMs, unkeptMs = jobsMs } = retention;
   // What is looked for is in the tables.

@@ -19,7 +19,19 @@ import {
 } from '../../core/index.ts';
 import type { EventChunk, LogRef } from '../event-chunk.ts';
 import type { InboxRow } from '../store.ts';
-import { Codec, coded, column, type Encoder, failure, list, single, time } from './codec.ts';
+import {
+  Codec,
+  coded,
+  column,
+  type Column,
+  type Encoder,
+  encoderOf,
+  failure,
+  list,
+  single,
+  time,
+} from './codec.ts';
+import type { FoldedJob } from './table-rows.ts';
 
 export const jobs: Codec<JobRow> = new Codec<JobRow>({
   no: column('no', 'bigint'),
@@ -44,19 +56,6 @@ export const jobs: Codec<JobRow> = new Codec<JobRow>({
   startedAt: time('started_at'),
   finishedAt: time('finished_at'),
 });
-
-/** What an update of a job may change, with the number that finds it. */
-export const jobUpdates: Encoder<JobRow> = jobs.only(
-  'no',
-  'state',
-  'run',
-  'task_count',
-  'stopping',
-  'error_code',
-  'error_message',
-  'started_at',
-  'finished_at',
-);
 
 const ref = {
   jobNo: column<TaskRef['jobNo']>('job_no', 'bigint'),
@@ -98,6 +97,71 @@ export const tasks: Codec<TaskRow> = new Codec<TaskRow>({
   startedAt: time('started_at'),
   finishedAt: time('finished_at'),
 });
+
+/** What an update of a job may change, with the number that finds it. */
+const JOB_CHANGES = [
+  'no',
+  'options',
+  'state',
+  'run',
+  'task_count',
+  'stopping',
+  'error_code',
+  'error_message',
+  'started_at',
+  'finished_at',
+];
+/** Where a zero is stored as null, see migration 0024. */
+const COUNTS = new Set(['attempt', 'failures', 'losses', 'fence', 'progress']);
+
+const jobColumns = jobs.columns.map((each) => of(each, ({ job }: FoldedJob) => job));
+const taskColumns = [
+  ...tasks.columns
+    .filter(({ name }) => !['job_no', 'task_no', 'run', 'finished_at'].includes(name))
+    .map((each) => inJob(of(each, ({ task }: FoldedJob) => task))),
+  inJob({ name: 'result', type: 'text', of: ({ result }: FoldedJob) => result }),
+];
+const specColumns = specs.columns
+  .filter(({ name }) => ['id', 'executor', 'priority', 'options', 'input'].includes(name))
+  .map((each) => inJob(of(each, ({ spec }: FoldedJob) => spec)))
+  .map((each) => (each.name === 'task_priority' ? unlessOfJob(each) : each));
+
+function of<T>(
+  { name, type, of: valueOf }: Column<T>,
+  part: (folded: FoldedJob) => T | null,
+): Column<FoldedJob> {
+  return {
+    ...{ name, type },
+    of: (folded) => {
+      const row = part(folded);
+      const value = row === null ? null : valueOf(row);
+      return value === 0 && COUNTS.has(name) ? null : value;
+    },
+  };
+}
+
+function inJob(column: Column<FoldedJob>): Column<FoldedJob> {
+  return { ...column, name: `task_${column.name}` };
+}
+
+/** The priority of most tasks is that of their job. */
+function unlessOfJob(column: Column<FoldedJob>): Column<FoldedJob> {
+  return {
+    ...column,
+    of: (folded) => (folded.spec?.priority === folded.job.priority ? null : column.of(folded)),
+  };
+}
+
+/** With their only task, see `table-rows.ts`. */
+export const foldedJobs: Encoder<FoldedJob> = encoderOf([
+  ...jobColumns,
+  ...specColumns,
+  ...taskColumns,
+]);
+export const jobUpdates: Encoder<FoldedJob> = encoderOf([
+  ...jobColumns.filter(({ name }) => JOB_CHANGES.includes(name)),
+  ...taskColumns,
+]);
 
 export const results: Codec<ResultRow> = new Codec<ResultRow>({
   ...ref,

@@ -67,7 +67,7 @@ const CHECKS: readonly Check[] = [
     refs: tasksOf,
     parameters: (batch) => rows.refs.encode(tasksOf(batch)),
     select: (at) => `select u.job_no || '/' || u.task_no as bad from ${tasks(at)}
-      where not exists (select from millrace.task t where ${SAME_TASK}) limit 1`,
+      where not exists (select from millrace.any_task t where ${SAME_TASK} offset 0) limit 1`,
   },
   {
     what: 'the history of task',
@@ -76,7 +76,7 @@ const CHECKS: readonly Check[] = [
     parameters: ({ archived }) => rows.refs.encode(archived),
     select: (at) => `select u.job_no || '/' || u.task_no as bad from ${tasks(at)}
       cross join lateral (
-        select t.run from millrace.task t where ${SAME_TASK} limit 1) now
+        select t.run from millrace.any_task t where ${SAME_TASK} limit 1) now
       cross join lateral (
         select from millrace.task_history t where ${SAME_TASK} and t.run = now.run limit 1) found
       limit 1`,
@@ -88,8 +88,9 @@ const CHECKS: readonly Check[] = [
     parameters: ({ specInserts }) => rows.specs.only('job_no', 'task_no', 'id').encode(specInserts),
     select: (at) => `select u.job_no || '/' || u.task_no as bad
       from unnest($${at}::bigint[], $${at + 1}::integer[], $${at + 2}::text[]) as u(job_no, task_no, id)
-      where exists (select from millrace.task_spec t where ${SAME_TASK})
+      where exists (select from millrace.any_spec t where ${SAME_TASK} offset 0)
          or exists (select from millrace.task_spec t where t.id = u.id and t.job_no = u.job_no and t.shard + 0 = $1)
+         or exists (select from millrace.job j where j.shard = $1 and j.no = u.job_no and j.task_id = u.id)
       limit 1`,
   },
   {
@@ -100,7 +101,7 @@ const CHECKS: readonly Check[] = [
     select: (at) => `select u.job_no || '/' || u.task_no as bad
       from unnest($${at}::bigint[], $${at + 1}::integer[], $${at + 2}::integer[]) as u(job_no, task_no, run)
       cross join lateral (
-        select from millrace.task_result t where ${SAME_TASK} and t.run = u.run limit 1) found
+        select from millrace.any_result t where ${SAME_TASK} and t.run = u.run limit 1) found
       limit 1`,
   },
   {

@@ -49,6 +49,10 @@ const PRUNE = `
   delete from millrace.task_log_head h using gone g where h.shard = g.shard and h.job_id = g.job_id
     returning h.job_id`;
 
+const REMOVE = `
+  with lines as (delete from millrace.task_log l where l.shard = $1::smallint and l.job_id = $2)
+  delete from millrace.task_log_head h where h.shard = $1::smallint and h.job_id = $2`;
+
 export interface ClosableTaskLog extends TaskLogStore {
   close(): Promise<void>;
 }
@@ -70,6 +74,9 @@ export function taskLogOn(settings: ConnectionSettings, read: Run): ClosableTask
     },
     async prune(shard, quietMs) {
       return (await write(PRUNE, [shard, quietMs])).length === JOBS_MAX;
+    },
+    async remove(shard, jobId) {
+      await write(REMOVE, [shard, jobId]);
     },
     close: () => sql.end({ timeout: 1 }),
   };

@@ -1,11 +1,14 @@
 /** Payloads, and what people see of jobs and tasks. */
 import {
+  awaitedSignals,
   isFinished,
   type JobId,
   type JobNo,
   JOB_STATES,
   type JobRow,
   type KeyRow,
+  SIGNAL_WAIT_START,
+  signalWaitPart,
   type StepRow,
   type TaskId,
   type TaskNo,
@@ -13,7 +16,14 @@ import {
   type TaskRow,
   type TaskSpecRow,
 } from '../../core/index.ts';
-import { type InboxRow, type JobFilter, type JobView, refKey, type TaskView } from '../store.ts';
+import {
+  type InboxRow,
+  type JobFilter,
+  type JobView,
+  type ListedJob,
+  refKey,
+  type TaskView,
+} from '../store.ts';
 import type { Values } from './codec.ts';
 import type { Run } from './connection.ts';
 import type { ReadPool } from './pool.ts';
@@ -29,13 +39,13 @@ const named = (columns: string, table: string): string => `
     select ${columns} from millrace.${table} x
      where x.shard = $1 and x.job_no = u.job_no and x.task_no = u.task_no offset 0) t`;
 
-const INPUTS = `select u.job_no, u.task_no, t.input as body ${named('x.input', 'task_spec')}
+const INPUTS = `select u.job_no, u.task_no, t.input as body ${named('x.input', 'any_spec')}
   where t.input is not null`;
-const RESULTS = `select u.job_no, u.task_no, r.body ${named('x.run', 'task')}
+const RESULTS = `select u.job_no, u.task_no, r.body ${named('x.run', 'any_task')}
   cross join lateral (
-    select x.body from millrace.task_result x
+    select x.body from millrace.any_result x
      where x.shard = $1 and x.job_no = u.job_no and x.task_no = u.task_no and x.run = t.run offset 0) r`;
-const TASK_ROWS = `select ${rows.tasks.read('t')} ${named('x.*', 'task')}`;
+const TASK_ROWS = `select ${rows.tasks.read('t')} ${named('x.*', 'any_task')}`;
 
 export function inputsOf(run: Run, shard: number, refs: readonly TaskRef[]): Promise<Bodies> {
   return bodiesOf(run, INPUTS, shard, refs);
@@ -105,9 +115,9 @@ export async function jobIdForKey(run: Run, shard: number, key: string): Promise
   return row === undefined ? null : (row['id'] as JobId);
 }
 
-const SPECS = `select ${rows.specs.read('s')} from millrace.task_spec s where s.shard = $1`;
-const TASKS = `select ${rows.tasks.read('t')} from millrace.task t where t.shard = $1`;
-const BODIES = 'select r.task_no, r.run, r.body from millrace.task_result r where r.shard = $1';
+const SPECS = `select ${rows.specs.read('s')} from millrace.any_spec s where s.shard = $1`;
+const TASKS = `select ${rows.tasks.read('t')} from millrace.any_task t where t.shard = $1`;
+const BODIES = 'select r.task_no, r.run, r.body from millrace.any_result r where r.shard = $1';
 
 export function taskView(
   pool: ReadPool,
@@ -186,18 +196,20 @@ export function jobView(pool: ReadPool, shard: number, id: JobId): Promise<JobVi
 
 const LIVE = `exists (select from millrace.job_live l where l.shard = j.shard and l.no = j.no)`;
 
-/** Newest first. With a label its index is walked, one look at a job for each entry; otherwise the jobs are. */
+/** Newest first. With a signal or a label its index is walked, one look at a job for each entry; otherwise the jobs are. */
 export async function listJobs(
   run: Run,
   shard: number,
-  { state, name, labels: [label, ...labels] = [], before, limit }: JobFilter,
-): Promise<readonly JobRow[]> {
+  { state, name, labels: given = [], waitingFor, before, limit }: JobFilter,
+): Promise<readonly ListedJob[]> {
   const parameters: (string | number)[] = [shard];
   const bind = (value: string | number): string => `$${parameters.push(value)}`;
-  const from =
-    label === undefined
-      ? 'millrace.job j'
-      : labelled(bind(label), before === undefined ? '' : bind(before));
+  const older = (): string => (before === undefined ? '' : `and x.job_no < ${bind(before)}`);
+  const [label] = waitingFor === undefined ? given : [];
+  const labels = label === undefined ? given : given.slice(1);
+  let from = 'millrace.job j';
+  if (waitingFor !== undefined) from = waiting(bind(signalWaitPart(waitingFor)), older());
+  else if (label !== undefined) from = labelled(bind(label), older());
   const wanted = [
     'j.shard = $1',
     ...(before === undefined ? [] : [`j.no < ${bind(before)}`]),
@@ -208,18 +220,30 @@ export async function listJobs(
     ...labels.map((each) => `${bind(each)} = any (j.labels)`),
   ];
   const found = await run(
-    `select ${rows.jobs.read('j')} from ${from}
-      where ${wanted.join(' and ')} order by ${label === undefined ? 'j.no' : 'l.job_no'} desc limit ${bind(limit)}`,
+    `select ${rows.jobs.read('j')}${waitingFor === undefined ? '' : ', l.waits as awaited'} from ${from}
+      where ${wanted.join(' and ')} order by ${from.endsWith('.job j') ? 'j.no' : 'l.job_no'} desc limit ${bind(limit)}`,
     parameters,
   );
-  return found.map((row) => rows.jobs.decode(row));
+  return found.map((row) => {
+    const job = rows.jobs.decode(row);
+    if (waitingFor === undefined) return job;
+    return { ...job, waitsFor: awaitedSignals((row['awaited'] as string).split('\n')) };
+  });
 }
 
 /** Jobs with the label in the order of its index, which is already the one that is asked for. */
-function labelled(label: string, before: string): string {
-  const older = before === '' ? '' : `and x.job_no < ${before}`;
+function labelled(label: string, older: string): string {
   return `(select x.job_no from millrace.job_label x
             where x.label = ${label} and x.shard = $1 ${older} order by x.job_no desc) l
+    cross join lateral (
+      select x.* from millrace.job x where x.shard = $1 and x.no = l.job_no offset 0) j`;
+}
+
+/** Jobs with a task that waits for the signal, in the order of the index of tasks that wait for one. */
+function waiting(part: string, older: string): string {
+  return `(select x.job_no, string_agg(x.waits, E'\\n') as waits from millrace.task x
+            where x.waits like '${SIGNAL_WAIT_START}%' and strpos(x.waits, ${part}) > 0 and x.shard = $1 ${older}
+            group by x.job_no order by x.job_no desc) l
     cross join lateral (
       select x.* from millrace.job x where x.shard = $1 and x.no = l.job_no offset 0) j`;
 }

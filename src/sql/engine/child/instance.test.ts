@@ -52,6 +52,18 @@ test('gives planner and worker the same settings except for the optimizers', asy
   expect(worker.get('lock_configuration')).toBe('true');
 });
 
+test('footers are cached only where the files are pinned', async () => {
+  const isCached = async (isPinned: boolean): Promise<unknown> => {
+    const instance = await openUnlocked(settings(true, at('own')));
+    onTestFinished(() => instance.closeSync());
+    await lock(instance, [at('a.csv')], isPinned);
+    const connection = await instance.connect();
+    onTestFinished(() => connection.closeSync());
+    return (await rows(connection, `SELECT current_setting('parquet_metadata_cache')`))[0]?.[0];
+  };
+  expect([await isCached(true), await isCached(false)]).toEqual([true, false]);
+});
+
 test("the own folder may have a name like [a] *pattern?, and a quote's", async () => {
   const own = at("it's [an] *odd? one");
   mkdirSync(own);

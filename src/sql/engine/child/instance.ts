@@ -48,9 +48,17 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
   return instance;
 }
 
-/** Restricts the instance to `files` and its own folder. The spill folder is always allowed. */
-export async function lock(instance: DuckDBInstance, files: readonly string[]): Promise<void> {
+/**
+ * Restricts the instance to `files` and its own folder. The spill folder is always allowed. Only where the files are
+ * pinned are their footers cached: DuckDB itself goes by the time of their last change.
+ */
+export async function lock(
+  instance: DuckDBInstance,
+  files: readonly string[],
+  isPinned = false,
+): Promise<void> {
   await run(instance, [
+    ...(isPinned ? ['SET GLOBAL parquet_metadata_cache = true'] : []),
     ...(files.length === 0 ? [] : [`SET allowed_paths = ${pathList(asAskedFor(files))}`]),
     'SET enable_external_access = false',
     `SET allowed_configs = ['TimeZone']`,

@@ -80,6 +80,8 @@ export class Planner {
     return this.#instances.take({
       key: `plan ${key}`,
       files,
+      // The key has the pins of all files.
+      isPinned: true,
       prepare: async (instance) => {
         await registerStubs(instance, functions);
         await createViews(instance, tables, files);

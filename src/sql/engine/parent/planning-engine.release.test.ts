@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, utimesSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DuckDBInstance } from '@duckdb/node-api';
@@ -71,7 +71,31 @@ async function plan(sql: string, more: Partial<PlanRequest> = {}): Promise<Logic
   return engine.plan({ sql, params: [], timeZone: 'UTC', ...more, tables }, never);
 }
 
+/** A table of one column of one file, which is written for it. */
+async function rewritten(select: string, footer: string): Promise<PinnedTable> {
+  const instance = await DuckDBInstance.create(':memory:');
+  const connection = await instance.connect();
+  await connection.run(`COPY (${select}) TO '${file('changing.parquet')}'`);
+  connection.closeSync();
+  instance.closeSync();
+  // As if it had been replaced within the resolution of the file system's clock.
+  utimesSync(file('changing.parquet'), 1_700_000_000, 1_700_000_000);
+  const table = await tableOf('t', source(['changing.parquet']));
+  return { ...table, files: table.files.map((pin) => ({ ...pin, footer })) };
+}
+
 describe('a plan', () => {
+  test('is made for the file that was pinned, not for an earlier one of the same name and time', async () => {
+    const sql = 'SELECT a FROM t WHERE a > 50';
+    const empty = /EMPTY_RESULT/;
+    const before = await rewritten('SELECT i AS a FROM range(10) t(i)', 'one');
+    expect((await plan(sql, { tables: [before] })).plan).toMatch(empty);
+    const after = await rewritten('SELECT i + 90 AS a FROM range(10) t(i)', 'two');
+    expect((await plan(sql, { tables: [after] })).plan).not.toMatch(empty);
+    const wider = await rewritten('SELECT 1 AS z, i AS a FROM range(10) t(i)', 'three');
+    expect((await plan('SELECT * FROM t', { tables: [wider] })).columns).toHaveLength(2);
+  });
+
   test('comes with columns, estimates, the time and the version', async () => {
     const answer = await plan('SELECT b, count(*) AS "n n" FROM t WHERE a < $1 GROUP BY b', {
       params: [5],

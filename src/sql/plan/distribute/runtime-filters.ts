@@ -218,10 +218,17 @@ class Stages {
     if (scanned < SCAN_ROWS_MIN || rows * ROWS_RATIO > scanned) return false;
     const already = this.#upTo(filter.stage);
     // It joins its rows with the same keys itself, as correlated subqueries do, and DuckDB filters by these.
-    if (already.has(filter.keys.stage)) return false;
+    if (already.has(this.#madeBy(filter.keys.stage))) return false;
     const more = [...this.#upTo(filter.keys.stage)].filter((stage) => !already.has(stage));
     const bytes = more.reduce((sum, stage) => sum + this.#readBytes(stage), 0);
     return bytes <= BYTES_RATIO * scanBytes(leaf.scan, [leaf.table]);
+  }
+
+  /** The stage that has made these rows: one that only passes them on has the same keys. */
+  #madeBy(stage: number): number {
+    const { relation } = this.draft.stages[stage] as DraftStage;
+    const leaf = relation.kind === 'input' ? this.draft.leaves.get(relation.relation) : undefined;
+    return leaf?.kind === 'stage' ? this.#madeBy(leaf.stage) : stage;
   }
 
   #readBytes(stage: number): number {

@@ -4,6 +4,7 @@ import type { Json } from '../../../scheduler/core/index.ts';
 import type { Duration } from '../../../kit/index.ts';
 import type { MapOptions, TaskContext, TaskLog } from '../executor.ts';
 import type { OneSignal } from '../matching-signal.ts';
+import type { NewJobOptions } from '../submit-options.ts';
 import type { PackedError } from './error-post.ts';
 
 /** A task in a module. */
@@ -63,6 +64,13 @@ export type Request =
       readonly name: string;
       readonly what: string;
       readonly document: unknown;
+    }
+  | {
+      readonly member: 'submit';
+      readonly name: string;
+      readonly what: string;
+      readonly document: unknown;
+      readonly options: NewJobOptions | undefined;
     }
   | {
       readonly member: 'map';

@@ -118,6 +118,11 @@ export class RemoteAttempt {
         const callable = { name: what, toDocument: () => document, readResult: same };
         return context.call(request.name, callable, null);
       }
+      case 'submit': {
+        const { document, what, options } = request;
+        const callable = { name: what, toDocument: () => document, readResult: same };
+        return context.submit(request.name, callable, null, options);
+      }
       case 'map': {
         const { tasks, what, options } = request;
         const mappable = { name: what, toTask: (task: TaskBody) => task, readResult: same };

@@ -142,6 +142,20 @@ test('sleep, waitFor, call and map reach the real context, and their functions s
   expect(isMillraceError(thrown, 'bad_input')).toBe(true);
 });
 
+test('submit reaches the real context with its document and options, and answers the id', async () => {
+  const asked: unknown[] = [];
+  const context = testContext({
+    submit: (async (name: string, what: Callable<null, Json>, _: null, options: unknown) => {
+      asked.push([name, what.name, await what.toDocument(null), options]);
+      return 'job-7';
+    }) as unknown as TaskContext['submit'],
+  });
+  expect(await run('submits', null, context)).toBe('job-7');
+  const document = { name: 'other', tasks: [{ id: 'x' }] };
+  const options = { runAt: new Date('2030-01-01T00:00:00Z'), labels: { of: 'thread' } };
+  expect(asked).toEqual([['m', 'other', document, options]]);
+});
+
 test('the schema of a signal is asked in the thread', async () => {
   const asked: unknown[] = [];
   const values = ['no', { n: 'no' }, { n: 1, more: 2 }];

@@ -18,6 +18,7 @@ import type { OneSignal } from '../matching-signal.ts';
 import { badInput } from '../fields.ts';
 import type { Recorded } from '../json-types.ts';
 import { withRetries } from '../step-retry.ts';
+import type { NewJobOptions } from '../submit-options.ts';
 import type { Json, JobId, TaskId } from '../../../scheduler/core/index.ts';
 import { deferred } from '../../../kit/index.ts';
 import type { Deferred, Duration } from '../../../kit/index.ts';
@@ -152,6 +153,18 @@ export class ThreadContext implements TaskContext {
       const document = await what.toDocument(input);
       const result = await this.#request({ member: 'call', name, what: what.name, document });
       return what.readResult(result as Json);
+    });
+
+  readonly submit = <I>(
+    name: string,
+    what: Callable<I, unknown>,
+    input: I,
+    options?: NewJobOptions,
+  ): Promise<JobId> =>
+    this.#calls.begin({ kind: 'submit', name }, async () => {
+      const document = await what.toDocument(input);
+      const request = { name, what: what.name, document, options };
+      return (await this.#request({ member: 'submit', ...request })) as JobId;
     });
 
   readonly map = <I, O>(

@@ -18,6 +18,7 @@ interface DurableContext {
   sleep(name: string, duration: number): Promise<void>;
   waitFor(name: string): Promise<unknown>;
   call(name: string, what: object, input: unknown): Promise<unknown>;
+  submit(name: string, what: object, input: unknown): Promise<string>;
   completeWith(transaction: postgres.TransactionSql, result: unknown): Promise<void>;
   map(name: string, what: object, items: readonly unknown[], options: object): Promise<unknown[]>;
 }
@@ -150,3 +151,41 @@ export const paying: DurableTask = task('paying', async ({ database, file }, con
     await sql.end();
   }
 });
+
+/** Submits jobs that nobody waits for, and stands until the file is there. */
+export const submitting: DurableTask = task('submitting', async ({ file }, context) => {
+  await effect(context, 'before');
+  const what = {
+    name: 'later',
+    toDocument: (index: number) => ({
+      name: 'later',
+      tasks: [{ id: 'inner', executor: 'part', input: { index, file } }],
+    }),
+    readResult: asItIs,
+  };
+  const submits = [0, 1].map((index) => context.submit(`part ${index}`, what, index));
+  const ids = await Promise.all(submits);
+  note('effect', context, 'submitted');
+  await appearance(file);
+  return ids;
+});
+
+const partDeclaration = {
+  name: 'on-tick',
+  version: '0123456789ab',
+  input: null,
+  template: {
+    name: 'on-tick',
+    on: ['tick'],
+    tasks: [{ id: 'a', executor: 'part', input: { index: 1, file: '' } }],
+  },
+};
+
+/** Started by an event. */
+export const onTick = {
+  kind: 'millrace.flow',
+  name: 'on-tick',
+  tasks: [part],
+  toDocument: () => ({ ...partDeclaration.template, on: undefined }),
+  declaration: () => partDeclaration,
+};

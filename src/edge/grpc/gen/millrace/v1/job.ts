@@ -94,6 +94,8 @@ export interface ListJobsRequest {
   cursor: string;
   /** Only jobs with all of these, "key:value". */
   labels: string[];
+  /** Only jobs with a task that waits for a signal of this name, or for any: "*". */
+  waitingFor: string;
 }
 
 export interface ListJobsResponse {
@@ -137,11 +139,24 @@ export interface Job {
   traceId: string;
   /** What remains of it after its end: all, failed (nothing if it succeeded) or none. */
   keep: string;
+  /** In a list of jobs that wait for a signal: which ones. */
+  waitsFor: string[];
+  /** What has started it; absent for a job that a client, a schedule or a call has started. */
+  startedBy: StartedBy | undefined;
 }
 
 export interface Job_LabelsEntry {
   key: string;
   value: string;
+}
+
+/** A task that has submitted the job, or an event that has started it. */
+export interface StartedBy {
+  job: string;
+  task: string;
+  /** Empty for a task. */
+  event: string;
+  eventId: string;
 }
 
 export interface JobTask {
@@ -972,7 +987,7 @@ export const ReadTaskLogsResponse: MessageFns<ReadTaskLogsResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { state: 0, name: "", limit: 0, cursor: "", labels: [] };
+  return { state: 0, name: "", limit: 0, cursor: "", labels: [], waitingFor: "" };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -991,6 +1006,9 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     for (const v of message.labels) {
       writer.uint32(42).string(v!);
+    }
+    if (message.waitingFor !== "") {
+      writer.uint32(50).string(message.waitingFor);
     }
     return writer;
   },
@@ -1046,6 +1064,14 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             }
 
             message.labels.push(reader.string());
+            continue;
+          }
+          case 6: {
+            if (tag !== 50) {
+              break;
+            }
+
+            message.waitingFor = reader.string();
             continue;
           }
         }
@@ -1153,6 +1179,8 @@ function createBaseJob(): Job {
     runAtMs: 0n,
     traceId: "",
     keep: "",
+    waitsFor: [],
+    startedBy: undefined,
   };
 }
 
@@ -1241,6 +1269,12 @@ export const Job: MessageFns<Job> = {
     }
     if (message.keep !== "") {
       writer.uint32(178).string(message.keep);
+    }
+    for (const v of message.waitsFor) {
+      writer.uint32(186).string(v!);
+    }
+    if (message.startedBy !== undefined) {
+      StartedBy.encode(message.startedBy, writer.uint32(194).fork()).join();
     }
     return writer;
   },
@@ -1437,6 +1471,22 @@ export const Job: MessageFns<Job> = {
             message.keep = reader.string();
             continue;
           }
+          case 23: {
+            if (tag !== 186) {
+              break;
+            }
+
+            message.waitsFor.push(reader.string());
+            continue;
+          }
+          case 24: {
+            if (tag !== 194) {
+              break;
+            }
+
+            message.startedBy = StartedBy.decode(reader, reader.uint32());
+            continue;
+          }
         }
         if ((tag & 7) === 4 || tag === 0) {
           break;
@@ -1492,6 +1542,85 @@ export const Job_LabelsEntry: MessageFns<Job_LabelsEntry> = {
             }
 
             message.value = reader.string();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseStartedBy(): StartedBy {
+  return { job: "", task: "", event: "", eventId: "" };
+}
+
+export const StartedBy: MessageFns<StartedBy> = {
+  encode(message: StartedBy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.job !== "") {
+      writer.uint32(10).string(message.job);
+    }
+    if (message.task !== "") {
+      writer.uint32(18).string(message.task);
+    }
+    if (message.event !== "") {
+      writer.uint32(26).string(message.event);
+    }
+    if (message.eventId !== "") {
+      writer.uint32(34).string(message.eventId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StartedBy {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStartedBy();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.job = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.task = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.event = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.eventId = reader.string();
             continue;
           }
         }

@@ -202,6 +202,7 @@ export interface TaskReport {
     | { $case: "released"; value: TaskReleased }
     | { $case: "suspended"; value: TaskSuspended }
     | { $case: "inputLost"; value: TaskInputLost }
+    | { $case: "submitted"; value: TaskSubmitted }
     | undefined;
 }
 
@@ -288,6 +289,17 @@ export interface SignalWait {
 export interface JobWait {
   step: string;
   jobId: string;
+  documentJson: Buffer;
+}
+
+/**
+ * A job that is submitted unless it is there, and not waited for. It is stored together with the step `$submit/NAME`,
+ * `{"jobId"}`, which answers later attempts of the run. The id of the job is made of the lease, the run and the name.
+ */
+export interface TaskSubmitted {
+  /** As the assignment had it. */
+  run: number;
+  name: string;
   documentJson: Buffer;
 }
 
@@ -1369,6 +1381,9 @@ export const TaskReport: MessageFns<TaskReport> = {
       case "inputLost":
         TaskInputLost.encode(message.what.value, writer.uint32(234).fork()).join();
         break;
+      case "submitted":
+        TaskSubmitted.encode(message.what.value, writer.uint32(242).fork()).join();
+        break;
     }
     return writer;
   },
@@ -1512,6 +1527,14 @@ export const TaskReport: MessageFns<TaskReport> = {
             }
 
             message.what = { $case: "inputLost", value: TaskInputLost.decode(reader, reader.uint32()) };
+            continue;
+          }
+          case 30: {
+            if (tag !== 242) {
+              break;
+            }
+
+            message.what = { $case: "submitted", value: TaskSubmitted.decode(reader, reader.uint32()) };
             continue;
           }
         }
@@ -2245,6 +2268,74 @@ export const JobWait: MessageFns<JobWait> = {
             }
 
             message.jobId = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.documentJson = Buffer.from(reader.bytes());
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskSubmitted(): TaskSubmitted {
+  return { run: 0, name: "", documentJson: Buffer.alloc(0) };
+}
+
+export const TaskSubmitted: MessageFns<TaskSubmitted> = {
+  encode(message: TaskSubmitted, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.run !== 0) {
+      writer.uint32(8).uint32(message.run);
+    }
+    if (message.name !== "") {
+      writer.uint32(18).string(message.name);
+    }
+    if (message.documentJson.length !== 0) {
+      writer.uint32(26).bytes(message.documentJson);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskSubmitted {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskSubmitted();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 8) {
+              break;
+            }
+
+            message.run = reader.uint32();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.name = reader.string();
             continue;
           }
           case 3: {

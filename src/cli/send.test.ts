@@ -1,0 +1,54 @@
+import { afterEach, beforeEach, expect, test } from 'vitest';
+import { runAgainst } from '../../test/rig/command-line.ts';
+import { ScriptedServer } from '../../test/rig/scripted-server.ts';
+import { exit } from './exit.ts';
+
+const SEND = 'POST /api/v1/triggers/order.created';
+let server: ScriptedServer;
+
+beforeEach(async () => {
+  server = await ScriptedServer.start();
+});
+afterEach(() => server.close());
+
+const send = (...args: readonly string[]) => runAgainst(server, ['send', 'order.created', ...args]);
+const started = { flow: 'order', id: 'j-1', state: 'queued', isNew: true };
+const error = { code: 'bad_input', detail: '/input/n: It is missing.', path: '/input/n' };
+
+test('send shows the job of each flow', async () => {
+  const jobs = [started, { ...started, flow: 'thanks', id: 'j-2', isNew: false }];
+  server.script(SEND, { json: { event: 'order.created', id: 'e1', jobs } });
+  const { out, code } = await send('--data', '{"n": 1}', '--id', 'e1', '--label', 'a=b');
+  expect(out.split('\n').map((line) => line.trim())).toEqual([
+    'FLOW    JOB  STATE',
+    'order   j-1  queued',
+    'thanks  j-2  queued, started before',
+    '',
+  ]);
+  expect(code).toBe(exit.done);
+  const sent = JSON.parse(server.received.at(-1)?.body ?? '') as unknown;
+  expect(sent).toEqual({ data: { n: 1 }, id: 'e1', labels: { a: 'b' } });
+});
+
+test('send says that no flow listens, and --json prints nothing else', async () => {
+  const note = "No flow is started by 'order.created'.";
+  server.script(SEND, { json: { event: 'order.created', id: 'e1', jobs: [], note } });
+  expect(await send()).toMatchObject({ code: exit.done, out: `${note}\n` });
+  const { out } = await send('--json');
+  expect(JSON.parse(out)).toMatchObject({ event: 'order.created', jobs: [], note });
+});
+
+test('a flow that does not accept the data makes it fail, and says why', async () => {
+  server.script(SEND, {
+    status: 207,
+    json: { event: 'order.created', id: 'e1', jobs: [started, { flow: 'thanks', error }] },
+  });
+  const { out, code } = await send('--data', '{}');
+  expect(out).toContain('not started: /input/n: It is missing.');
+  expect(code).toBe(exit.wrongUse);
+});
+
+test('data that is not JSON is refused before anything is sent', async () => {
+  expect(await send('--data', '{')).toMatchObject({ code: exit.wrongUse });
+  expect(server.received).toEqual([]);
+});

@@ -1,0 +1,61 @@
+/** The tables follow soon after the last commit, and under load at most some time after the first one. */
+import { expect, test } from 'vitest';
+import { aJob } from '../../../../test/rig/conformance/rows.ts';
+import { VirtualClock } from '../../../kit/index.ts';
+import { batchOf, instant, jobNo, type TermId } from '../../core/index.ts';
+import { openMemoryStore } from '../memory/memory.ts';
+import { journaled } from './journaled-store.ts';
+
+async function open() {
+  const tables = openMemoryStore({ now: () => instant(0) });
+  const clock = new VirtualClock();
+  const store = journaled(tables, { clock, foldAfterMs: 1_000, foldWhenQuietMs: 50 });
+  const campaign = await store.campaign({
+    ...{ shard: 0, nodeId: 'n', url: null, grpc: null },
+    term: 'term' as TermId,
+    ttlMs: 60_000,
+  });
+  if (!campaign.won) throw new Error('nobody else is there');
+  const { term } = campaign;
+  let commitNo = 0;
+  return {
+    commit: async (): Promise<void> => {
+      commitNo += 1;
+      const counters = { commitNo, lastSeq: 0, nextJobNo: jobNo(commitNo + 1) };
+      await store.commit(term, 60_000, batchOf({ ...counters, jobInserts: [aJob(commitNo)] }));
+    },
+    /** How many commits the tables lack after this long. */
+    after: async (ms: number): Promise<number | null | undefined> => {
+      await clock.advance(ms);
+      return store.unfolded?.(0);
+    },
+  };
+}
+
+test('a commit that stays the last one is in the tables soon', async () => {
+  const { commit, after } = await open();
+  await commit();
+  expect(await after(30)).toBe(1);
+  await commit();
+  expect(await after(49)).toBe(2);
+  expect(await after(1)).toBe(0);
+});
+
+test('while commits go on the tables follow when the oldest has waited long enough', async () => {
+  const { commit, after } = await open();
+  for (let ms = 0; ms < 1_000; ms += 40) {
+    await commit();
+    expect(await after(40)).toBe(ms + 40 < 1_000 ? ms / 40 + 1 : 0);
+  }
+});
+
+test('some commits a second are not folded one by one', async () => {
+  const { commit, after } = await open();
+  await commit();
+  expect(await after(50)).toBe(0);
+  await commit();
+  expect(await after(100)).toBe(1);
+  await commit();
+  expect(await after(100)).toBe(2);
+  expect(await after(50)).toBe(0);
+});

@@ -1,0 +1,1 @@
+drop index millrace.task_signal_wait;

@@ -1,0 +1,23 @@
+/** Events that are sent to a runtime under test. */
+import { isMillraceError } from '../scheduler/core/index.ts';
+import type { JobId } from '../scheduler/core/index.ts';
+import type { JobService } from '../scheduler/contract/index.ts';
+import type { SendOptions, SentJob } from '../client/index.ts';
+
+/** As a client answers it. */
+export async function sendInMemory(
+  service: Pick<JobService, 'send'>,
+  newId: () => JobId,
+  event: string,
+  data: unknown,
+  { id, labels }: SendOptions,
+): Promise<readonly SentJob[]> {
+  // As it would arrive at a server.
+  const body = JSON.parse(JSON.stringify({ data, id, labels })) as unknown;
+  const { jobs } = await service.send(event, body, { newId });
+  return jobs.map(({ flow, outcome }) =>
+    isMillraceError(outcome)
+      ? { flow, error: outcome }
+      : { flow, id: outcome.jobId, state: outcome.state, isNew: outcome.changed },
+  );
+}

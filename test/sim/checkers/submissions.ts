@@ -1,0 +1,29 @@
+import { decodeJobOptions } from '../../../src/scheduler/core/index.ts';
+import { SUBMITTED_STEP } from '../../../src/scheduler/contract/index.ts';
+import type { Evidence } from './evidence.ts';
+
+/** A job that a task has submitted, and the step that says so, are in one commit; and each comes once. */
+export function checkSubmissions({ journal, findings }: Evidence): void {
+  const seen = new Set<string>();
+  for (const { batch } of journal.commits) {
+    const made = new Set<string>();
+    for (const { id, options } of batch.jobInserts) {
+      const { startedBy } = decodeJobOptions(options);
+      if (startedBy !== null) made.add(id);
+    }
+    const said = new Set<string>();
+    for (const { jobNo, taskNo, run, name, body } of batch.steps) {
+      if (!name.startsWith(SUBMITTED_STEP)) continue;
+      const { jobId } = JSON.parse(body) as { readonly jobId: string };
+      said.add(jobId);
+      const key = `${jobNo}/${taskNo}/${run}/${name}`;
+      if (!seen.has(key) && !made.has(jobId)) {
+        findings.add('steps', `${key} was recorded without its job ${jobId}`);
+      }
+      seen.add(key);
+    }
+    for (const id of made) {
+      if (!said.has(id)) findings.add('steps', `${id} was submitted without a step`);
+    }
+  }
+}
