@@ -21,6 +21,10 @@ create or replace view millrace.leases as
     left join millrace.node n on n.shard = t.shard and n.id = t.node_id
    where t.state = 3;
 
+create function millrace.event_cell(body json, place integer, row_no integer) returns text immutable language sql as $$
+  select case when json_typeof(body -> place) = 'array' then body -> place ->> row_no else body ->> place end
+$$;
+
 create or replace view millrace.events as
   select e.seq,
       c.at - millrace.event_cell(c.columns, 1, e.row_no)::bigint * interval '1 millisecond' as at,
@@ -44,6 +48,8 @@ create or replace view millrace.events as
       select x.id from millrace.task_spec x
        where x.shard = c.shard and x.job_no = j.no
          and x.task_no = millrace.event_cell(c.columns, 3, e.row_no)::integer) s on true;
+
+drop function millrace.event_cells;
 
 drop function millrace.spread_tasks;
 drop function millrace.insert_jobs;
