@@ -15,6 +15,8 @@ afterEach(() => server.close());
 const UNKNOWN: Readonly<Record<string, readonly string[]>> = {
   job: ['job nope', 'job nope --task a', 'job nope --follow'],
   cancel: ['cancel nope'],
+  priority: ['priority nope 1'],
+  remove: ['remove nope'],
   signal: ['signal nope go'],
   rerun: ['rerun nope'],
   fork: ['fork nope --from a'],
