@@ -60,7 +60,7 @@ export const catalogue: readonly CatalogueEntry[] = [
   },
   {
     name: 'remove',
-    summary: 'remove a job that has ended, with all that is stored of it',
+    summary: 'remove a job that has ended, with its tasks, results and logs',
     load: () => import('./commands/remove.ts'),
   },
   {

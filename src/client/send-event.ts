@@ -2,6 +2,7 @@
 import { uuidv7 } from 'uuidv7';
 import { MillraceError, isMillraceError, isObject } from '../scheduler/core/index.ts';
 import type { JobId, JobState, Labels } from '../scheduler/core/index.ts';
+import { eventJobId } from '../scheduler/contract/index.ts';
 import { backoffMs, sleep } from '../kit/index.ts';
 import { type Caller, isPassing } from './calls/caller.ts';
 import { errorFrom, strangeAnswer } from './calls/problem.ts';
@@ -73,8 +74,9 @@ export async function sendEvent(
       const { flow, error } = item;
       if (isObject(error)) return { flow, error: errorFrom(error, status) };
       const job = item as unknown as Extract<SentJob, { readonly state: JobState }>;
-      // With an id that was made here, what a repeated call finds is its own.
-      return { flow, id: job.id, state: job.state, isNew: options.id === undefined || job.isNew };
+      // With an id that was made here, what a repeated call finds is its own, unless it is a singleton of somebody else.
+      const isOurs = options.id === undefined && job.id === eventJobId(event, id, flow);
+      return { flow, id: job.id, state: job.state, isNew: job.isNew || isOurs };
     });
     const isWhole = !read.some(({ error }) => isMillraceError(error) && isPassing(error));
     if (isWhole || tries === TRIES_MAX) {

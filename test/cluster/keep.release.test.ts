@@ -32,8 +32,8 @@ test('a waiting caller gets the result of a job that is not kept, also after a f
     const rows = await until(async () => {
       const [counts] = await sql<{ jobs: number; tasks: number; results: number }[]>`
         select (select count(*)::int from millrace.job) as jobs,
-               (select count(*)::int from millrace.task) as tasks,
-               (select count(*)::int from millrace.task_result) as results`;
+               (select count(*)::int from millrace.any_task) as tasks,
+               (select count(*)::int from millrace.any_result) as results`;
       // What hung on the job is swept table by table.
       return counts?.tasks === 1 ? counts : null;
     }, 'its rows to be removed');

@@ -148,7 +148,13 @@ describe('a runtime', () => {
       on: ['tick'],
       build: ({ input, task }) => task('f', follow, { value: input.value }),
     });
-    const own = await started({ flows: [flow], tasks: [defineTick()] });
+    const ask = defineFlow({
+      name: 'ask',
+      on: ['ask'],
+      singleton: { key: 'one' },
+      build: ({ task }) => task('approve', approve),
+    });
+    const own = await started({ flows: [flow, ask], tasks: [defineTick()] });
     const sent = await own.send('tick', { value: 3 }, { id: 'once' });
     expect(sent).toMatchObject([
       { flow: 'on-tick', state: 'queued', isNew: true },
@@ -165,8 +171,10 @@ describe('a runtime', () => {
     const [bad] = await own.send('tick', { value: 'x' });
     expect(bad?.error).toMatchObject({ code: 'bad_input', path: '/input/value' });
     expect(await own.send('tock', 1)).toEqual([]);
+    const alone = await own.submit(approve, undefined, { singleton: { key: 'one' } });
+    expect(await own.send('ask')).toMatchObject([{ id: alone.id, isNew: false }]);
     await expect(own.send('tick', () => 1)).rejects.toMatchObject({ code: 'bad_input' });
-    expect(await own.flows()).toMatchObject([{ on: ['tick'] }, { on: ['tick'] }]);
+    expect(await own.flows()).toMatchObject([{ on: ['ask'] }, { on: ['tick'] }, { on: ['tick'] }]);
   });
 
   test('accepts any number of concurrent calls without a warning', async () => {

@@ -23,6 +23,7 @@ export type * from './reader-port.ts';
 export type * from './schedule-service.ts';
 export type * from './shapes.ts';
 export * from './shuffle-port.ts';
+export * from './event-job.ts';
 export * from './submitted-job.ts';
 export * from './worker-service.ts';
 export * from './webhook-signature.ts';

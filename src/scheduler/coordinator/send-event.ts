@@ -1,7 +1,6 @@
 /** An event: one job for each flow that it starts. All of them are submitted together. */
-import { createHash } from 'node:crypto';
 import { EVENT_FLOWS_MAX, MillraceError, didYouMean, readSentEvent } from '../core/index.ts';
-import type { JobId } from '../core/index.ts';
+import { eventJobId } from '../contract/index.ts';
 import type { EventReply, JobService, SendOptions } from '../contract/index.ts';
 import type { KnownFlows } from './known-flows.ts';
 
@@ -37,14 +36,6 @@ export async function sendEvent(
     return outcome === undefined ? [] : [{ flow, outcome }];
   });
   return { event, id, jobs };
-}
-
-const DIGITS = 32;
-
-/** The job of an event whose id the sender has chosen: one for each flow, however often the event is sent. */
-function eventJobId(event: string, id: string, flow: string): JobId {
-  const text = JSON.stringify(['event', event, id, flow]);
-  return createHash('sha256').update(text).digest('hex').slice(0, DIGITS) as JobId;
 }
 
 function nobody(event: string, known: readonly string[]): string {

@@ -40,6 +40,16 @@ describe('a schedule with a number of runs', () => {
     expect(fired(world)).toBe(3);
   });
 
+  test.each([false, true])('counts from when it has one, with a new leader: %s', (isRestarted) => {
+    const world = new Harness();
+    put(world, {});
+    world.advance(5_000);
+    if (isRestarted) world.restart();
+    put(world, { maxRuns: 2 });
+    world.advance(10_000);
+    expect(fired(world)).toBe(7);
+  });
+
   test('goes on if it is given more, and only then', () => {
     const world = new Harness();
     put(world, { maxRuns: 1 });

@@ -32,15 +32,17 @@ export function putSchedule(context: StepContext, event: PutSchedule): void {
   if (event.expected !== undefined && event.expected !== textOf(known)) {
     return context.refuse(event.ask, changed(event.scheduleId));
   }
+  // Without a limit runs are not stored, and another leader would not know of them.
+  const runs = known?.spec.maxRuns === undefined ? 0 : known.runs;
   const schedule: Schedule = {
     id: event.scheduleId,
     spec: event.spec,
     document: event.document,
     paused: known?.paused ?? false,
-    nextAt: untilEnd(event.spec, known?.runs ?? 0, nextAfterPut(context, known, event.spec)),
+    nextAt: untilEnd(event.spec, runs, nextAfterPut(context, known, event.spec)),
     lastAt: known?.lastAt ?? null,
     lastJobId: known?.lastJobId ?? null,
-    runs: known?.runs ?? 0,
+    runs,
     isWaiting: false,
     timerNo: known?.timerNo ?? 0,
   };
