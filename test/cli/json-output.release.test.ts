@@ -36,6 +36,7 @@ const LINES: Readonly<Record<string, (scene: Scene) => readonly (readonly string
   ],
   flows: ({ url }) => [['flows', '--server', url]],
   start: ({ url }) => [['start', 'nope', '--server', url]],
+  send: ({ url }) => [['send', 'nobody.listens', '--data', '1', '--server', url]],
   logs: ({ url, id }) => [['logs', id, '--server', url]],
   jobs: ({ url }) => [['jobs', '--limit', '1', '--server', url]],
   job: ({ url, id }) => [
@@ -44,6 +45,7 @@ const LINES: Readonly<Record<string, (scene: Scene) => readonly (readonly string
     ['job', id, '--task', 'a', '--server', url],
   ],
   cancel: ({ url, id }) => [['cancel', id, '--server', url]],
+  priority: ({ url, id }) => [['priority', id, '1', '--server', url]],
   signal: ({ url, id }) => [['signal', id, 'go', '--server', url]],
   rerun: ({ url, dead }) => [['rerun', dead, '--server', url]],
   fork: ({ url, id }) => [['fork', id, '--from', 'a', '--wait', '--server', url]],
@@ -54,6 +56,7 @@ const LINES: Readonly<Record<string, (scene: Scene) => readonly (readonly string
     ['queries', '--server', url],
     ['queries', query, '--server', url],
   ],
+  remove: ({ url, id }) => [['remove', id, '--server', url]],
   nodes: ({ url }) => [['nodes', '--server', url]],
   drain: ({ url }) => [['drain', 'here', '--wait', '--server', url]],
   release: ({ url }) => [['release', 'here', '--server', url]],

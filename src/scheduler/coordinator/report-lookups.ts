@@ -30,7 +30,8 @@ const LOOKS = 16;
 
 /** Null when nothing has to be looked up. */
 export function lookUp(where: Where, items: readonly ReportItem[]): (() => Promise<Found>) | null {
-  if (!items.some(({ kind }) => kind === 'suspended')) return null;
+  // Most reports add nothing.
+  if (!items.some((item) => item.kind === 'suspended' || hasJob(item))) return null;
   const jobs = items.flatMap(jobsOf);
   const called = jobs.flatMap(({ document }) => document?.tasks ?? []);
   const tasks = [...items.flatMap(childrenOf), ...called];
@@ -69,7 +70,7 @@ async function lookAt(
 
 /** The item with what was found about it. */
 export function withFound(item: ReportItem, { keys, ended }: Found): ReportItem {
-  if (item.kind === 'step' && item.job !== undefined) {
+  if (hasJob(item)) {
     return { ...item, job: { ...item.job, ...keys, ended: ended.get(item.job.jobId) ?? null } };
   }
   if (item.kind !== 'suspended') return item;
@@ -82,11 +83,19 @@ export function withFound(item: ReportItem, { keys, ended }: Found): ReportItem 
   return { ...item, until: { ...until, jobs } };
 }
 
+type SubmittingStep = Extract<ReportItem, { readonly kind: 'step' }> & {
+  readonly job: SubmittedJob;
+};
+
+function hasJob(item: ReportItem): item is SubmittingStep {
+  return item.kind === 'step' && item.job !== undefined;
+}
+
 function childrenOf(item: ReportItem): readonly TaskDocument[] {
   return item.kind === 'suspended' && item.until.type === 'children' ? item.until.tasks : [];
 }
 
 function jobsOf(item: ReportItem): readonly (ChildJob | SubmittedJob)[] {
-  if (item.kind === 'step') return item.job === undefined ? [] : [item.job];
+  if (hasJob(item)) return [item.job];
   return item.kind === 'suspended' && item.until.type === 'wait' ? item.until.jobs : [];
 }
