@@ -3,7 +3,14 @@
  * production code is given. A checker that lets one of these pass is not a checker.
  */
 import { instant } from '../../src/scheduler/core/index.ts';
-import type { Batch, JobId, JobImage, LeaseName, TaskRow } from '../../src/scheduler/core/index.ts';
+import type {
+  Batch,
+  JobId,
+  JobImage,
+  JobRow,
+  LeaseName,
+  TaskRow,
+} from '../../src/scheduler/core/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import type {
   PollRequest,
@@ -230,18 +237,24 @@ const admissionForgotten: Sabotage = {
   },
 };
 
-/** The next leader does not know which jobs replace each other. */
+/** The next leader does not know which jobs replace each other. What is stored of them stays, for the checker. */
 const replacementForgotten: Sabotage = {
   store: (store) => {
-    const forgetful = (image: JobImage): JobImage => ({
-      ...image,
-      job: { ...image.job, options: null },
-    });
+    const stored = new Map<number, string | null>();
+    const forgetful = (image: JobImage): JobImage => {
+      stored.set(image.job.no, image.job.options);
+      return { ...image, job: { ...image.job, options: null } };
+    };
+    const remembered = (job: JobRow): JobRow => {
+      return { ...job, options: job.options ?? stored.get(job.no) ?? null };
+    };
     return intercepted(store, {
       loadJobs: async (...given) => {
         const { jobs, next } = await store.loadJobs(...given);
         return { jobs: jobs.map(forgetful), next };
       },
+      commit: (term, ttlMs, batch) =>
+        store.commit(term, ttlMs, { ...batch, jobUpdates: batch.jobUpdates.map(remembered) }),
     });
   },
 };
