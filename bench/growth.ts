@@ -152,8 +152,8 @@ class Queue {
 
   /** Up to this many in the queue. */
   async fill(count: number): Promise<void> {
-    const [row] = await this.#sql`select count(*) as live from millrace.job_live`;
-    const missing = count - Number(row?.['live']);
+    // As the leader has it: the tables may still show what was worked off a moment ago.
+    const missing = count - (await this.#look()).live;
     if (missing <= 0) return;
     const client = new GrpcSubmitter([this.#leader.grpc]);
     await client.submitMany(missing, DOCUMENT);

@@ -84,5 +84,7 @@ function isTyping(event: KeyboardEvent): boolean {
   const [target] = event.composedPath();
   if (document.querySelector('dialog[open]') !== null) return true;
   if (!(target instanceof HTMLElement)) return false;
+  // Enter is theirs.
+  if (event.key === 'Enter' && target.closest('a, button, summary') !== null) return true;
   return target.isContentEditable || /^(INPUT|TEXTAREA|SELECT)$/.test(target.tagName);
 }

@@ -77,15 +77,20 @@ const CALENDAR: Intl.DateTimeFormatOptions = {
 const calendar = new Intl.DateTimeFormat(undefined, CALENDAR);
 export const clockTime = (at: string | number): string => clock.format(new Date(at));
 
+/** A weekday and a month do not tell years apart. */
+const FAR_MS = 300 * 86_400_000;
+
 /** In the zone of this machine, or in the one that is given, if the browser knows it. */
 export function calendarTime(at: string, zone: string | null = null, withSeconds = false): string {
   const moment = new Date(at);
-  if (zone === null && !withSeconds) return calendar.format(moment);
+  const isFar = Math.abs(moment.getTime() - Date.now()) > FAR_MS;
+  if (zone === null && !withSeconds && !isFar) return calendar.format(moment);
   try {
     return new Intl.DateTimeFormat(undefined, {
       ...CALENDAR,
       ...(zone === null ? {} : { timeZone: zone }),
       ...(withSeconds ? { second: '2-digit' } : {}),
+      ...(isFar ? { year: 'numeric' } : {}),
     }).format(moment);
   } catch {
     return calendar.format(moment);

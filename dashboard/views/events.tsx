@@ -5,13 +5,14 @@ import { useEffect } from 'preact/hooks';
 import type { EventShape } from '../../src/scheduler/contract/index.ts';
 import { isPaused } from '../api/live.ts';
 import { type Problem, asProblem, isAbort } from '../api/problem.ts';
-import { asOf } from '../api/cluster-status.ts';
+import { asOf, may } from '../api/cluster-status.ts';
 import { followLog } from '../api/live.ts';
 import { useKeys } from '../keyboard.ts';
 import { Loading, ProblemNote } from '../parts/marks.tsx';
 import { replaceQuery, route } from '../route.ts';
 import { count } from '../words.ts';
 import { EventTable } from './event-table.tsx';
+import { SendButton } from './send-event.tsx';
 
 /** Older ones leave the page, not the log. */
 const KEPT_MAX = 20_000;
@@ -51,6 +52,7 @@ export function EventsView(): JSX.Element {
           {words.length === 0 ? '' : `${count(shown.length)} of `}
           {count(events.value.length)} read
         </span>
+        {may('submit') && <SendButton />}
       </div>
       <div class="event-tools">
         <input

@@ -1,6 +1,8 @@
 import { expect, test } from 'vitest';
 import type { JobSummary } from '../../src/scheduler/contract/index.ts';
-import { fits, isPast, parseFilter, serverPart, withState } from './job-filter.ts';
+import { fits, hasLocalPart, parseFilter, serverPart, withState, withWaits } from './job-filter.ts';
+
+const at = Date.parse('2026-11-16T12:00:00Z');
 
 const termsOf = (text: string) => {
   const parsed = parseFilter(text);
@@ -21,12 +23,15 @@ test.each([
   ['a=b', { name: 'a=b' }],
   ['', {}],
 ])('%s asks the server for %j', (text, expected) => {
-  expect(serverPart(termsOf(text))).toEqual(expected);
+  expect(serverPart(termsOf(text), at)).toEqual(expected);
 });
 
 test.each([
   ['state:wrong', "'wrong' is not a state. Use queued, running, succeeded, failed, cancelled."],
-  ['stat:failed', "'stat' is not known. Use state, name, id, schedule, age, took or label.KEY."],
+  [
+    'stat:failed',
+    "'stat' is not known. Use state, name, id, schedule, waits, age, took or label.KEY.",
+  ],
   ['label.a=1 label.a=2', "'label.a=2': there is a label already."],
   ['label.a>1', "'label.a' takes an equals sign: label.a=1."],
   ['age:5m', "'age' compares with a time: age>5m, age<30s."],
@@ -39,7 +44,6 @@ test.each([
   expect(parsed.ok ? '' : parsed.message).toContain(message);
 });
 
-const at = Date.parse('2026-11-16T12:00:00Z');
 const job = {
   id: 'x',
   name: 'order/17',
@@ -63,9 +67,17 @@ test.each([
   expect(fits(job, termsOf(text), at)).toBe(expected);
 });
 
-test('behind a job that is too old nothing is young enough', () => {
-  expect(isPast(job, termsOf('age<5m'), at)).toBe(true);
-  expect(isPast(job, termsOf('age<1h'), at)).toBe(false);
+test('the server looks for signals and times', () => {
+  expect(serverPart(termsOf('waits:approval age<1h age>5m'), at)).toEqual({
+    waitingFor: 'approval',
+    since: '2026-11-16T11:00:00.000Z',
+    until: '2026-11-16T11:55:00.000Z',
+  });
+  expect(hasLocalPart(termsOf('waits:* age<1h'))).toBe(false);
+  expect(serverPart(termsOf('age<99999999d'), at)).toEqual({ since: '1970-01-01T00:00:00.000Z' });
+  expect(parseFilter('waits:"a b"').ok).toBe(false);
+  expect(withWaits('name:a', true)).toBe('waits:* name:a');
+  expect(withWaits('waits:x name:a', false)).toBe('name:a');
 });
 
 test('a state is added, replaced and removed, and other terms stay', () => {

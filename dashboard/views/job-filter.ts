@@ -11,6 +11,8 @@ export type Term =
   | { readonly kind: 'id'; readonly id: string }
   | { readonly kind: 'schedule'; readonly id: string }
   | { readonly kind: 'label'; readonly key: string; readonly value: string }
+  /** `*` for any signal. */
+  | { readonly kind: 'waits'; readonly signal: string }
   | { readonly kind: 'age' | 'took'; readonly op: '<' | '>'; readonly ms: number };
 
 export interface ParsedTerm {
@@ -32,6 +34,8 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   h: 3_600_000,
   d: 86_400_000,
 };
+
+const SIGNAL = /^(?:\*|[\w.:@+=-]{1,200})$/;
 
 export function parseFilter(text: string): Parsed {
   const terms: ParsedTerm[] = [];
@@ -98,6 +102,10 @@ function keyed(key: string, op: string, value: string): Term | string {
       return op === ':'
         ? { kind: 'schedule', id: value }
         : `'schedule' takes a colon: schedule:nightly.`;
+    case 'waits':
+      if (op !== ':' || !SIGNAL.test(value))
+        return `'waits' takes a signal: waits:approval, waits:*.`;
+      return { kind: 'waits', signal: value };
     case 'age':
     case 'took': {
       const [, number, unit = ''] = /^(\d+(?:\.\d+)?)(ms|s|m|min|h|d)$/.exec(value) ?? [];
@@ -106,7 +114,7 @@ function keyed(key: string, op: string, value: string): Term | string {
       return { kind: key, op: op === '<' ? '<' : '>', ms: Number(number) * (UNIT_MS[unit] ?? 1) };
     }
     default:
-      return `'${key}' is not known. Use state, name, id, schedule, age, took or label.KEY.`;
+      return `'${key}' is not known. Use state, name, id, schedule, waits, age, took or label.KEY.`;
   }
 }
 
@@ -116,11 +124,17 @@ export function labelTerm(key: string, value: string): string {
   return `label.${key}=${isPlain ? value : `"${value.replaceAll(/["\\]/g, '\\$&')}"`}`;
 }
 
-/** What the server can look up by itself. */
-export function serverPart(terms: readonly ParsedTerm[]): {
+/** What the server can look up by itself. Ages are times for it, as seen from `nowMs`. */
+export function serverPart(
+  terms: readonly ParsedTerm[],
+  nowMs: number,
+): {
   readonly state?: JobState;
   readonly name?: string;
   readonly labels?: readonly string[];
+  readonly waitingFor?: string;
+  readonly since?: string;
+  readonly until?: string;
 } {
   const [state, ...more] = terms.flatMap(({ term }) => (term.kind === 'state' ? term.states : []));
   const name = terms.flatMap(({ term }) =>
@@ -129,10 +143,19 @@ export function serverPart(terms: readonly ParsedTerm[]): {
   const labels = terms.flatMap(({ term }) =>
     term.kind === 'label' ? [`${term.key}:${term.value}`] : [],
   );
+  const waiting = terms.flatMap(({ term }) => (term.kind === 'waits' ? [term.signal] : []))[0];
+  const times = terms.flatMap(({ term }) => {
+    if (term.kind !== 'age') return [];
+    // A search for a thousand years is a search all the same.
+    const at = new Date(Math.max(0, nowMs - term.ms)).toISOString();
+    return [[term.op === '<' ? 'since' : 'until', at]];
+  });
   return {
     ...(state === undefined || more.length > 0 ? {} : { state }),
     ...(name === undefined ? {} : { name }),
     ...(labels.length === 0 ? {} : { labels }),
+    ...(waiting === undefined ? {} : { waitingFor: waiting }),
+    ...(Object.fromEntries(times) as { readonly since?: string; readonly until?: string }),
   };
 }
 
@@ -140,7 +163,6 @@ export function serverPart(terms: readonly ParsedTerm[]): {
 export const hasLocalPart = (terms: readonly ParsedTerm[]): boolean =>
   terms.some(
     ({ term }) =>
-      term.kind === 'age' ||
       term.kind === 'took' ||
       term.kind === 'schedule' ||
       (term.kind === 'name' && term.isPrefix) ||
@@ -160,6 +182,9 @@ export function fits(job: JobSummary, terms: readonly ParsedTerm[], nowMs: numbe
         return job.scheduleId === term.id;
       case 'label':
         return Object.hasOwn(job.labels, term.key) && job.labels[term.key] === term.value;
+      case 'waits':
+        // Only the server knows, and only in such a list.
+        return job.waitsFor !== undefined;
       case 'age':
         return compared(nowMs - Date.parse(job.createdAt), term);
       case 'took': {
@@ -176,12 +201,12 @@ const compared = (
   { op, ms: limit }: { readonly op: '<' | '>'; readonly ms: number },
 ): boolean => (op === '<' ? ms < limit : ms > limit);
 
-/** Jobs come newest first: behind this one none can be young enough. */
-export const isPast = (job: JobSummary, terms: readonly ParsedTerm[], nowMs: number): boolean =>
-  terms.some(
-    ({ term }) =>
-      term.kind === 'age' && term.op === '<' && nowMs - Date.parse(job.createdAt) >= term.ms,
-  );
+/** The text with or without the search for all jobs that wait for a signal. */
+export function withWaits(text: string, isWanted: boolean): string {
+  const parsed = parseFilter(text);
+  const others = parsed.ok ? parsed.terms.filter(({ term }) => term.kind !== 'waits') : [];
+  return [...(isWanted ? ['waits:*'] : []), ...others.map((each) => each.text)].join(' ');
+}
 
 /** The text with a term of that kind replaced, added or removed. */
 export function withState(text: string, state: JobState | null): string {

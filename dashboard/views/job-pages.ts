@@ -2,7 +2,7 @@
 import type { JobSummary } from '../../src/scheduler/contract/index.ts';
 import { call } from '../api/call.ts';
 import { serverNow } from '../words.ts';
-import { type ParsedTerm, fits, hasLocalPart, isPast, serverPart } from './job-filter.ts';
+import { type ParsedTerm, fits, hasLocalPart, serverPart } from './job-filter.ts';
 
 export interface JobsPage {
   readonly jobs: readonly JobSummary[];
@@ -27,7 +27,7 @@ export async function jobsPage(
   const found: JobSummary[] = [];
   let [cursor, looked] = [from, 0];
   for (;;) {
-    const { labels = [], ...fields } = serverPart(terms);
+    const { labels = [], ...fields } = serverPart(terms, serverNow());
     const query = new URLSearchParams({
       ...fields,
       limit: String(isLocal ? LOCAL_PAGE : PAGE),
@@ -37,11 +37,9 @@ export async function jobsPage(
     const page = await call<{ jobs: JobSummary[]; cursor: string | null }>(`jobs?${query}`, {
       signal,
     });
-    const nowMs = serverNow();
-    found.push(...page.jobs.filter((job) => fits(job, terms, nowMs)));
+    found.push(...page.jobs.filter((job) => fits(job, terms, serverNow())));
     looked += page.jobs.length;
-    const last = page.jobs.at(-1);
-    cursor = last !== undefined && isPast(last, terms, nowMs) ? null : page.cursor;
+    ({ cursor } = page);
     if (cursor === null || found.length >= PAGE || looked >= LOOK_MAX)
       return { jobs: found, cursor, looked };
   }

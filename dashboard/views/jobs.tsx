@@ -22,6 +22,7 @@ import { useResource } from '../parts/resource.ts';
 import { VirtualList } from '../parts/virtual-list.tsx';
 import { go, link, replaceQuery, route } from '../route.ts';
 import { count, errorWords } from '../words.ts';
+import { Awaited } from './awaited.tsx';
 import { BulkDialog, whyNotAll } from './bulk.tsx';
 import { type ParsedTerm, fits, parseFilter } from './job-filter.ts';
 import { jobsPage, type JobsPage } from './job-pages.ts';
@@ -55,7 +56,7 @@ export function JobsView(): JSX.Element {
               <button
                 type="button"
                 disabled={whyNotAll(shown.terms) !== null}
-                title={whyNotAll(shown.terms) ?? 'Cancel, rerun or redrive all that fit'}
+                title={whyNotAll(shown.terms) ?? 'One action on all that fit'}
                 onClick={() => (isBulk.value = true)}
               >
                 Act on all
@@ -81,7 +82,7 @@ export function JobsView(): JSX.Element {
           aria-label="Search jobs"
           aria-invalid={!parsed.ok}
           aria-describedby="search-note"
-          placeholder="state:failed name:order* label.team=billing age<1h, or a job id"
+          placeholder="state:failed name:order* label.team=billing waits:approval age<1h, or a job id"
           value={draft.value}
           onInput={(event) => set(event.currentTarget.value)}
           onKeyDown={(event) => leaveOnEscape(event)}
@@ -144,7 +145,8 @@ function JobList({ terms }: { readonly terms: readonly ParsedTerm[] }): JSX.Elem
   });
   const selected = useSignal<number | null>(null);
   const first = useResource('first', (signal) => jobsPage(terms, null, signal), {
-    refreshOn: ({ kind }) => kind.startsWith('job.'),
+    // A task that waits for a signal is suspended.
+    refreshOn: ({ kind }) => kind.startsWith('job.') || kind === 'suspended',
     everyMs: 1_000,
   });
   const page = first.state.value.value;
@@ -315,6 +317,7 @@ function JobRow({
               {key}={value}
             </span>
           ))}
+          {job.waitsFor !== undefined && <Awaited job={job} signals={job.waitsFor} />}
           {job.error !== null && (
             <span class={job.state === 'failed' ? 'error' : ''}>
               {' '}

@@ -5,7 +5,7 @@ import type { JobState } from '../../src/scheduler/core/index.ts';
 import { call } from '../api/call.ts';
 import { useResource } from '../parts/resource.ts';
 import { count } from '../words.ts';
-import { parseFilter, withState } from './job-filter.ts';
+import { parseFilter, withState, withWaits } from './job-filter.ts';
 
 const STATES: readonly JobState[] = ['queued', 'running', 'succeeded', 'failed', 'cancelled'];
 
@@ -27,6 +27,7 @@ export function StateCounts({
   const chosen = parsed.ok
     ? parsed.terms.flatMap(({ term }) => (term.kind === 'state' ? term.states : []))
     : [];
+  const isWaiting = parsed.ok && parsed.terms.some(({ term }) => term.kind === 'waits');
   return (
     <div
       class="counts"
@@ -49,6 +50,15 @@ export function StateCounts({
           {each}
         </button>
       ))}
+      <button
+        type="button"
+        class="count"
+        aria-pressed={isWaiting}
+        title="Jobs with a task that waits for a signal"
+        onClick={() => set(withWaits(text, !isWaiting))}
+      >
+        waiting for a signal
+      </button>
     </div>
   );
 }

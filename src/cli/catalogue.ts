@@ -69,6 +69,11 @@ export const catalogue: readonly CatalogueEntry[] = [
     load: () => import('./commands/priority.ts'),
   },
   {
+    name: 'reschedule',
+    summary: 'change the time at which a delayed job starts, or start it now',
+    load: () => import('./commands/reschedule.ts'),
+  },
+  {
     name: 'signal',
     summary: 'send a signal to a job',
     load: () => import('./commands/signal.ts'),

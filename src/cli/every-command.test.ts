@@ -16,6 +16,7 @@ const UNKNOWN: Readonly<Record<string, readonly string[]>> = {
   job: ['job nope', 'job nope --task a', 'job nope --follow'],
   cancel: ['cancel nope'],
   priority: ['priority nope 1'],
+  reschedule: ['reschedule nope --now'],
   remove: ['remove nope'],
   signal: ['signal nope go'],
   rerun: ['rerun nope'],
@@ -28,7 +29,10 @@ const UNKNOWN: Readonly<Record<string, readonly string[]>> = {
   start: ['start nope'],
   drain: ['drain nope'],
   release: ['release nope'],
-  schedules: ['pause', 'resume', 'trigger', 'delete'].map((each) => `schedules ${each} nope`),
+  schedules: [
+    ...['pause', 'resume', 'trigger', 'delete'].map((each) => `schedules ${each} nope`),
+    'schedules backfill nope --from 2026-11-01T00:00:00Z',
+  ],
   ...Object.fromEntries(
     [
       ...[

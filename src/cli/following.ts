@@ -1,9 +1,9 @@
 /** Commands that start something: they answer at once, or follow the job to its end. */
 import type { Command } from 'commander';
-import type { HttpClient } from '../client/index.ts';
+import type { DatedJob, HttpClient } from '../client/index.ts';
 import type { JobId } from '../scheduler/core/index.ts';
 import type { Reply } from './command.ts';
-import type { ExitCode } from './exit.ts';
+import { exit, type ExitCode } from './exit.ts';
 import { tellOutcome } from './outcome.ts';
 import { wrongUse } from './server-call.ts';
 import { plain } from './table.ts';
@@ -35,7 +35,22 @@ export async function followFrom(client: HttpClient, signal: AbortSignal): Promi
   return (await client.head({ signal })).seq;
 }
 
-export interface Followed {
+/** Does something to a job, and follows that job to its end if that was asked for. */
+export async function actAndFollow(
+  client: HttpClient,
+  flags: FollowFlags,
+  { id, reply, signal }: Omit<Followed, 'after' | 'isJson'>,
+  act: () => Promise<DatedJob>,
+): Promise<ExitCode> {
+  const after = isFollowed(flags) ? await followFrom(client, signal) : null;
+  const job = await act();
+  const isJson = flags.json === true;
+  if (after !== null) return followToEnd(client, { id, after, reply, isJson, signal });
+  reply.answer(job);
+  return exit.done;
+}
+
+interface Followed {
   readonly id: JobId;
   readonly after: number;
   readonly reply: Reply;

@@ -107,7 +107,7 @@ export function labelOption(given: readonly string[]): Labels {
 }
 
 /** A duration counts from now; everything else is left for the reader of documents. */
-function momentOption(text: string): string {
+export function momentOption(text: string): string {
   const ms = parseDuration(text);
   return ms === null || ms < 0 ? text : new Date(Date.now() + ms).toISOString();
 }

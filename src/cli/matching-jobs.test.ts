@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
-import { over, runAgainst } from '../../test/rig/command-line.ts';
+import { asOf, over, runAgainst } from '../../test/rig/command-line.ts';
 import { problem, ScriptedServer } from '../../test/rig/scripted-server.ts';
 import { exit } from './exit.ts';
 
@@ -46,6 +46,32 @@ test.each([
   });
 });
 
+test.each([
+  [['remove', '--name', 'n'], { action: 'remove' }, '2 removed'],
+  [['priority', '0', '--name', 'n'], { action: 'priority', priority: 0 }, '2 changed'],
+  [['reschedule', '--now', '--name', 'n'], { action: 'reschedule', runAt: 'now' }, '2 rescheduled'],
+  [['signal', 'ok', '--name', 'n'], { action: 'signal', signal: 'ok', value: null }, '2 signalled'],
+  [['signal', 'ok', '{"a":1}', '--name', 'n'], { action: 'signal', value: { a: 1 } }, '2 signal'],
+])('%j acts on all jobs that fit', async (args, body, said) => {
+  ends({ ...none, found: 2, changed: 2 });
+  const { code, out } = await millrace(...args);
+  expect([code, out]).toEqual([exit.done, expect.stringContaining(said)]);
+  expect(JSON.parse(server.received[0]?.body ?? '')).toMatchObject({
+    ...body,
+    filter: { name: 'n' },
+  });
+});
+
+test('a time is a filter, too: a duration counts back by the clock of the server', async () => {
+  server.script('GET /api/v1/jobs', { json: { jobs: [], cursor: null, asOf } });
+  ends(none);
+  await millrace('cancel', '--since', '2h', '--until', '2026-11-15T05:00:00+01:00');
+  expect(JSON.parse(server.received[1]?.body ?? '')).toEqual({
+    action: 'cancel',
+    filter: { since: '2026-11-15T04:00:00.000Z', until: '2026-11-15T04:00:00.000Z' },
+  });
+});
+
 test('what failed is listed, and is the exit code', async () => {
   const errors = [{ job: 'j-7', message: 'It is gone.' }];
   ends({ ...none, found: 2, changed: 1, failed: 1, errors });
@@ -78,6 +104,15 @@ test.each([
   [['rerun', '--state', 'failed', '--follow'], '--follow is for one job.'],
   [['cancel', '--state', 'queued', '--reason', 'x'], '--reason is for one job.'],
   [['redrive', '--state', 'dead'], "'dead' is not a valid job state."],
+  [['remove'], 'remove needs a job, or a filter for many.'],
+  [['signal', 'ok'], 'signal needs a name.'],
+  [['signal', '--name', 'n'], 'signal needs a name.'],
+  [['signal', 'j-1', 'ok', '1', '--name', 'n'], 'signal takes one job, or a filter'],
+  [['signal', 'ok', '--id', 'x', '--name', 'n'], '--id is for one job.'],
+  [['priority', 'j-1', '0', '--name', 'n'], 'priority takes one job, or a filter'],
+  [['priority', 'j-1', '--name', 'n'], "'j-1' is not a valid priority."],
+  [['cancel', '--since', 'lately'], "'lately' is not a valid time."],
+  [['cancel', 'j-1', '--since', '2h'], 'cancel takes one job, or a filter for many, not both.'],
   [['cancel', ''], 'The id of the job is empty.'],
 ])('%j is wrong use', async (args, said) => {
   const { code, err } = await millrace(...args);

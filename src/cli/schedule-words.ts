@@ -13,16 +13,34 @@ export function scheduleLines(schedules: readonly ScheduleShape[]): string[] {
     return ['No schedules. Create one with `millrace schedules create ID FILE --cron ...`.'];
   }
   return table(
-    ['SCHEDULE', 'TIMING', 'ZONE', 'MISSED', 'OVERLAP', 'STATE', 'NEXT', 'LAST', 'LAST JOB'],
+    [
+      'SCHEDULE',
+      'TIMING',
+      'ZONE',
+      'MISSED',
+      'OVERLAP',
+      'STATE',
+      'NEXT',
+      'LAST',
+      'LAST JOB',
+      'DECLARED BY',
+    ],
     (schedules as readonly Shown[]).flatMap((schedule) => {
       const { id, paused, nextAt, lastAt, lastJob } = schedule;
       const { timing, zone, misfire, overlap } = wordsOf(schedule);
       const state = nextAt === null ? 'ended' : paused ? 'paused' : 'active';
       const [first = null, ...later] = paused ? [] : runsOf(schedule);
-      const row = [id, timing, zone, misfire, overlap, state, first, lastAt, lastJob];
-      return [row, ...later.map((at) => ['', '', '', '', '', '', at, '', ''])];
+      const by = declaring(schedule);
+      const row = [id, timing, zone, misfire, overlap, state, first, lastAt, lastJob, by];
+      return [row, ...later.map((at) => ['', '', '', '', '', '', at, '', '', ''])];
     }),
   );
+}
+
+/** The flow that has it in its definition. */
+function declaring({ spec }: ScheduleShape): string | null {
+  const { declared, flow } = fieldsOf(spec);
+  return declared === true && typeof flow === 'string' ? flow : null;
 }
 
 function runsOf({ nextAt, upcoming = [] }: Shown): readonly string[] {

@@ -35,6 +35,8 @@ export interface DatedJob extends JobShape {
 export interface ChangedJob extends DatedJob {
   /** False if it was that way already, or has ended. */
   readonly changed: boolean;
+  /** Why a change of its time has changed nothing. */
+  readonly why?: string;
 }
 
 export interface DatedTask extends TaskDetail {

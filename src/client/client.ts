@@ -13,6 +13,7 @@ import type {
   TaskDetail,
 } from '../scheduler/contract/index.ts';
 import type {
+  BulkOptions,
   CallOptions,
   EventsOptions,
   ForkOptions,
@@ -20,6 +21,7 @@ import type {
   JobsFilter,
   JobsMatch,
   LogsOptions,
+  NewStart,
   NodesOptions,
   RerunOptions,
   SignalOptions,
@@ -28,7 +30,7 @@ import type {
 } from './options.ts';
 import type { Queues } from './queues.ts';
 import type { Schedules } from './schedules.ts';
-import type { SendOptions, SentJob } from './send-event.ts';
+import type { SendOptions, SentJobs } from './send-event.ts';
 import type { Sql } from './sql/sql.ts';
 
 /** Returned by `createRuntime()` and `connect(url)`. */
@@ -45,9 +47,10 @@ export interface Client extends AsyncDisposable {
   start(flow: string, input?: unknown, options?: SubmitOptions): Promise<JobHandle<Json>>;
   /**
    * Sends an event: every flow that names it (`on`) gets a job with the data as its input. Resolves when all of them are
-   * durable. A flow that does not accept the data has an error in its place; without any flow the list is empty.
+   * durable. A flow that does not accept the data has an error in its place; without any flow the list is empty. Tasks
+   * that wait for the event are `woken`, and jobs that name it in `cancelOn` are `cancelled`.
    */
-  send(event: string, data?: unknown, options?: SendOptions): Promise<readonly SentJob[]>;
+  send(event: string, data?: unknown, options?: SendOptions): Promise<SentJobs>;
   /** The flows that can be started by name, with the JSON Schemas of their inputs. */
   flows(options?: CallOptions): Promise<readonly FlowShape[]>;
   /** Submits many jobs at once. A refused one does not affect the others: its answer is an error. */
@@ -83,6 +86,11 @@ export interface Client extends AsyncDisposable {
     priority: Priority,
     options?: CallOptions,
   ): Promise<JobShape & { readonly changed: boolean }>;
+  /**
+   * When a job starts whose `runAt` lies ahead: at another time, after a delay from now, or `now`. One that has begun or
+   * ended is not changed: `changed` says so, and `why` the reason.
+   */
+  reschedule(job: JobRef, start: NewStart, options?: CallOptions): Promise<RescheduledJob>;
   /** Runs again what did not succeed, and keeps what did. */
   rerun(job: JobRef, options?: RerunOptions): Promise<JobShape>;
   /** A new job from the same document: what lies at or below the task runs again, the rest is taken over. */
@@ -91,13 +99,14 @@ export interface Client extends AsyncDisposable {
   /** One task that is out of attempts, and what was skipped because of it. */
   redrive(job: JobRef, task: string, options?: CallOptions): Promise<JobShape>;
   /**
-   * Cancels, reruns or redrives all jobs that fit and were submitted before. It is a job of its own, which goes on when
-   * this program ends; its result has the figures. A filter without any field is refused.
+   * Does one thing to all jobs that fit and were submitted before: `cancel`, `rerun`, `redrive`, `remove`, `signal` (with
+   * its name and value in the options), `priority` or `reschedule`. It is a job of its own, which goes on when this
+   * program ends; its result has the figures. A filter without any field is refused.
    */
   bulk(
     action: BulkAction,
     match: JobsMatch,
-    options?: CallOptions,
+    options?: BulkOptions,
   ): Promise<JobHandle<BulkOutcome>>;
   /** Sends a signal to a live job; a `ctx.waitFor` of that name receives it. */
   signal(job: JobRef, name: string, value?: unknown, options?: SignalOptions): Promise<JobShape>;
@@ -182,5 +191,13 @@ export interface JobHandle<O> {
   signal(name: string, value?: unknown): Promise<JobShape>;
   /** 0 is urgent, 3 is low. */
   setPriority(priority: Priority): Promise<JobShape & { readonly changed: boolean }>;
+  /** Starts at another time, if it waits for its `runAt`: a Date, RFC 3339 text, or `now`. */
+  reschedule(runAt: Date | string): Promise<RescheduledJob>;
   job(): Promise<JobShape>;
+}
+
+export interface RescheduledJob extends JobShape {
+  readonly changed: boolean;
+  /** Why nothing has changed. */
+  readonly why?: string;
 }

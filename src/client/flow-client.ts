@@ -24,6 +24,7 @@ import type { DatedJob } from './answers.ts';
 import { HttpClient } from './http-client.ts';
 import { JobError } from './job-error.ts';
 import type {
+  BulkOptions,
   CallOptions,
   ClientOptions,
   ForkOptions,
@@ -33,7 +34,8 @@ import type {
   NodesOptions,
   SubmitOptions,
 } from './options.ts';
-import type { SendOptions, SentJob } from './send-event.ts';
+import { sentJobs } from './send-event.ts';
+import type { SendOptions, SentJobs } from './send-event.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { sqlOver } from './sql/sql-query.ts';
@@ -88,8 +90,8 @@ export class FlowClient extends HttpClient implements Client {
     return this.#handle(id, isNew, (result) => result);
   }
 
-  async send(event: string, data?: unknown, options?: SendOptions): Promise<readonly SentJob[]> {
-    return (await this.sendEvent(event, data, options)).jobs;
+  async send(event: string, data?: unknown, options?: SendOptions): Promise<SentJobs> {
+    return sentJobs(await this.sendEvent(event, data, options));
   }
 
   flows(options?: CallOptions): Promise<readonly FlowShape[]> {
@@ -151,7 +153,7 @@ export class FlowClient extends HttpClient implements Client {
   async bulk(
     action: BulkAction,
     match: JobsMatch,
-    options?: CallOptions,
+    options?: BulkOptions,
   ): Promise<JobHandle<BulkOutcome>> {
     const { id, isNew } = await this.submitBulk(action, match, options);
     return this.#handle(id, isNew, (result) => result as unknown as BulkOutcome);
@@ -193,6 +195,7 @@ export class FlowClient extends HttpClient implements Client {
       cancel: (reason) => this.cancel(id, reason),
       signal: (name, value) => this.signal(id, name, value),
       setPriority: (priority) => this.setPriority(id, priority),
+      reschedule: (runAt) => this.reschedule(id, { runAt }),
       job: () => this.job(id),
     };
     this.#readers.set(handle, read);

@@ -1,7 +1,7 @@
 import { defined } from '../kit/index.ts';
 import { setMaxListeners } from 'node:events';
 import { uuidv7 } from 'uuidv7';
-import { MillraceError } from '../scheduler/core/index.ts';
+import type { MillraceError } from '../scheduler/core/index.ts';
 import type {
   Explanation,
   LeaderAddress,
@@ -18,6 +18,7 @@ import type {
   NodeShape,
   ScheduleShape,
 } from '../scheduler/contract/index.ts';
+import { startText } from '../tasks/executors/index.ts';
 import { checkTokenPath } from '../edge/security/index.ts';
 import type {
   ChangedJob,
@@ -29,6 +30,8 @@ import type {
   Submitted,
 } from './answers.ts';
 import { type Call, Caller } from './calls/caller.ts';
+import { closed } from './calls/closed.ts';
+import { bulkRequest, listQuery } from './calls/jobs-match.ts';
 import { jobIdOf, jobPath, nodePath, schedulePath, taskPath } from './calls/paths.ts';
 import { objectIn } from './calls/reading.ts';
 import { type Query, Servers } from './calls/servers.ts';
@@ -37,8 +40,9 @@ import { Transport } from './calls/transport.ts';
 import type { EventSubscription } from './client.ts';
 import { followEvents, subscribe } from './events.ts';
 import { readLogs } from './logs.ts';
-import { labelTerms, paceOf } from './options.ts';
+import { paceOf } from './options.ts';
 import type {
+  BulkOptions,
   CallOptions,
   ClientOptions,
   EventsOptions,
@@ -47,6 +51,7 @@ import type {
   JobsFilter,
   LogsOptions,
   Limit,
+  NewStart,
   NodesOptions,
   JobsMatch,
   Pace,
@@ -156,15 +161,12 @@ export class HttpClient {
   }
 
   /** One action on all jobs that fit, as a job of its own. */
-  submitBulk(action: BulkAction, match: JobsMatch, options?: SubmitCall): Promise<Submitted> {
-    const { labels, ...filter } = match;
-    const list = labels === undefined ? {} : { labels: labelTerms(labels) };
-    return this.#submit(
-      'bulk',
-      '/api/v1/bulk',
-      { action, filter: { ...filter, ...list } },
-      options,
-    );
+  submitBulk(
+    action: BulkAction,
+    match: JobsMatch,
+    options: BulkOptions & SubmitCall = {},
+  ): Promise<Submitted> {
+    return this.#submit('bulk', '/api/v1/bulk', bulkRequest(action, match, options), options);
   }
 
   async listFlows(options?: CallOptions): Promise<readonly FlowShape[]> {
@@ -187,11 +189,7 @@ export class HttpClient {
 
   /** Page after page, newest job first. */
   async *jobPages(filter: JobsFilter = {}): AsyncGenerator<JobsPage, void> {
-    const { state, name, labels = {}, waitingFor, limit } = filter;
-    const query = {
-      ...defined({ state, name, waitingFor, limit: limit?.toString() }),
-      label: labelTerms(labels),
-    };
+    const query = listQuery(filter);
     for (let cursor: string | null | undefined = filter.cursor; cursor !== null;) {
       const all = { ...query, ...defined({ cursor }) };
       const page: JobsPage = await this.#get('jobs', '/api/v1/jobs', filter, all);
@@ -212,6 +210,11 @@ export class HttpClient {
   setPriority(job: JobRef, priority: Priority, options?: CallOptions): Promise<ChangedJob> {
     const path = `${jobPath(job)}/priority`;
     return this.#post('changed', path, { priority }, 'the priority', options);
+  }
+
+  reschedule(job: JobRef, start: NewStart, options?: CallOptions): Promise<ChangedJob> {
+    const body = { runAt: startText(start, Date.now()) };
+    return this.#post('changed', `${jobPath(job)}/reschedule`, body, 'the new time', options);
   }
 
   /** From the tasks that did not succeed. It happens once, however often the call is repeated. */
@@ -344,13 +347,15 @@ export class HttpClient {
     await this.#delete(schedulePath(id), 'the deletion', options);
   }
 
-  changeSchedule(
+  changeSchedule<Answer = ScheduleShape>(
     id: ScheduleId,
-    change: 'pause' | 'resume' | 'trigger',
+    change: 'pause' | 'resume' | 'trigger' | 'backfill',
     options?: CallOptions,
-  ): Promise<ScheduleShape> {
+    body?: object,
+  ): Promise<Answer> {
+    const isRepeatable = change !== 'trigger' || body !== undefined;
     const path = `${schedulePath(id)}/${change}`;
-    return this.#post('id', path, undefined, `the ${change}`, options, change !== 'trigger');
+    return this.#post('id', path, body, `the ${change}`, options, isRepeatable);
   }
 
   #get<T>(
@@ -387,12 +392,4 @@ export class HttpClient {
   async #ask<T>(key: string, call: Call): Promise<T> {
     return objectIn(await this.#caller.call(call), key) as T;
   }
-}
-
-function closed(): MillraceError {
-  return new MillraceError({
-    code: 'shutting_down',
-    what: 'This client was closed.',
-    todo: 'Close it after all calls have returned.',
-  });
 }

@@ -19,8 +19,16 @@ export type {
   Submitted,
 } from './answers.ts';
 export type { Document, ResultOfJob, SubmitArguments, Submittable } from './client.ts';
-export type { JobRef, JobsFilter, JobsMatch, SubmitOptions } from './options.ts';
+export type {
+  BulkOptions,
+  JobRef,
+  JobsFilter,
+  JobsMatch,
+  NewStart,
+  SubmitOptions,
+} from './options.ts';
 export type { QueueName, Queues } from './queues.ts';
-export type { SendOptions, SentJob } from './send-event.ts';
+export { sentJobs } from './send-event.ts';
+export type { SendOptions, SentJob, SentJobs } from './send-event.ts';
 export { schedulesOver } from './schedules.ts';
-export type { Schedules } from './schedules.ts';
+export type { Backfill, Schedules } from './schedules.ts';

@@ -42,6 +42,7 @@ export type {
   ParameterSpec,
   StepOptions,
   StepRetry,
+  JobStart,
   TaskContext,
   TaskDefinition,
   TaskLog,
@@ -76,6 +77,7 @@ export type {
   FlowGraphTask,
   FlowKit,
   FlowParts,
+  OwnSchedule,
   FunctionParts,
   HttpInput,
   HttpResult,
@@ -132,6 +134,7 @@ export type {
   EventSubscription,
   InputAndOptions,
   JobHandle,
+  RescheduledJob,
   ResultOfJob,
   Submission,
   Submit,
@@ -139,6 +142,7 @@ export type {
   Submittable,
 } from './client.ts';
 export type {
+  BulkOptions,
   CallOptions,
   ConnectOptions,
   EventsOptions,
@@ -146,6 +150,7 @@ export type {
   JobRef,
   JobsFilter,
   JobsMatch,
+  NewStart,
   LogsOptions,
   NodesOptions,
   RerunOptions,
@@ -168,10 +173,12 @@ export { nearest, type SearchOptions } from './vectors/nearest.ts';
 export type { Metric, NearestOptions, Vector } from './vectors/nearest-sql.ts';
 export type { Runtime, RuntimeOptions, RuntimeSettings } from './runtime/runtime.ts';
 export type { QueueName, Queues } from './queues.ts';
-export type { SendOptions, SentJob } from './send-event.ts';
+export type { SendOptions, SentJob, SentJobs } from './send-event.ts';
 export type {
   Schedule,
   ScheduledWork,
+  Backfill,
+  BackfillRange,
   ScheduleInfo,
   Schedules,
   ScheduleTiming,

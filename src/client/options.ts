@@ -1,5 +1,5 @@
 /** Options of a client and its calls. There is one set of these types, for programs and for the command line. */
-import type { JobState, Labels, MillraceError } from '../scheduler/core/index.ts';
+import type { JobState, Labels, MillraceError, Priority } from '../scheduler/core/index.ts';
 import type { NodeFilter } from '../scheduler/contract/index.ts';
 import type { KeyOptions, NewJobOptions } from '../tasks/executors/index.ts';
 import type { ClientTls } from '../edge/security/index.ts';
@@ -89,6 +89,9 @@ export interface SubmitOptions extends CallOptions, NewJobOptions, KeyOptions {
   readonly jobId?: string;
 }
 
+/** When a job starts: at a time, `now`, or after a delay from now (milliseconds, or text such as `2h`). */
+export type NewStart = Pick<NewJobOptions, 'runAt' | 'delay'>;
+
 export interface RerunOptions extends CallOptions {
   /** Only if the job is still at this run; without it, at the run that it is found at now. */
   readonly expectedRun?: number;
@@ -136,16 +139,26 @@ export interface JobsMatch {
   readonly name?: string;
   /** Only jobs with all of these. */
   readonly labels?: Labels;
+  /** Only jobs with a task that waits for a signal of this name, or for any: `*`. Their `waitsFor` says which. */
+  readonly waitingFor?: string;
+  /** Only jobs that were created at this time or later: a Date, or text such as `2026-11-15T02:00:00Z`. */
+  readonly since?: Date | string;
+  /** Only jobs that were created before this time. */
+  readonly until?: Date | string;
 }
 
-/** As the API takes them: `key:value`. */
-export function labelTerms(labels: Labels): string[] {
-  return Object.entries(labels).map(([key, value]) => `${key}:${value}`);
+/** What is done to all jobs that fit, and what there is to say of it. */
+export interface BulkOptions extends CallOptions {
+  /** With `signal`: its name and its value. */
+  readonly name?: string;
+  readonly value?: unknown;
+  /** With `priority`: 0 is urgent, 3 is low. */
+  readonly priority?: Priority;
+  /** With `reschedule`: a time, or `now`. */
+  readonly runAt?: Date | string;
 }
 
 export interface JobsFilter extends JobsMatch, CallOptions {
-  /** Only jobs with a task that waits for a signal of this name, or for any: `*`. Their `waitsFor` says which. */
-  readonly waitingFor?: string;
   /** How many on a page. */
   readonly limit?: number;
   /** The cursor of an earlier page. */

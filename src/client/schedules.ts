@@ -1,7 +1,8 @@
 /** Schedules: jobs that are submitted automatically. */
 import { defined } from '../kit/index.ts';
-import type { ScheduleId, ScheduleSpec } from '../scheduler/core/index.ts';
+import type { ScheduleId } from '../scheduler/core/index.ts';
 import type { Callable } from '../tasks/executors/index.ts';
+import type { SchedulePolicies, ScheduleTiming } from '../tasks/flow/index.ts';
 import type { ScheduleShape } from '../scheduler/contract/index.ts';
 import type { Document } from './client.ts';
 import type { HttpClient } from './http-client.ts';
@@ -15,10 +16,31 @@ export interface Schedules {
   pause(id: string, options?: CallOptions): Promise<ScheduleInfo>;
   /** Occurrences that passed meanwhile are left out. */
   resume(id: string, options?: CallOptions): Promise<ScheduleInfo>;
-  /** Starts its job now; `lastJob` names it. */
-  trigger(id: string, options?: CallOptions): Promise<ScheduleInfo>;
+  /** Starts its job now; `lastJob` names it. With `at` it is run for that time, which has passed, once. */
+  trigger(
+    id: string,
+    options?: CallOptions & { readonly at?: Date | string },
+  ): Promise<ScheduleInfo>;
+  /**
+   * Starts one job for each of its times from `from` to `to` (now, if not given), both included, at most 1,000. A time
+   * that was backfilled before starts nothing new.
+   */
+  backfill(id: string, range: BackfillRange, options?: CallOptions): Promise<Backfill>;
   /** Jobs that it has started are not affected. */
   delete(id: string, options?: CallOptions): Promise<void>;
+}
+
+export interface BackfillRange {
+  readonly from: Date | string;
+  readonly to?: Date | string;
+}
+
+export interface Backfill {
+  readonly id: string;
+  /** New jobs. */
+  readonly started: number;
+  /** By time, oldest first; `isNew` is false for one that was there before. */
+  readonly jobs: readonly { readonly at: string; readonly id: string; readonly isNew: boolean }[];
 }
 
 export interface ScheduleInfo extends ScheduleShape {
@@ -29,31 +51,9 @@ export interface ScheduleInfo extends ScheduleShape {
 }
 
 /** When it runs, what it runs, and how it handles missed and overlapping occurrences. */
-export type Schedule<I> = ScheduleTiming &
-  ScheduledWork<I> & {
-    /** Occurrences that were missed: drop them, run once for all of them (the default), run each. */
-    readonly misfire?: ScheduleSpec['misfire'];
-    /** The last job still runs: leave this time out (the default), start after it, or cancel it. */
-    readonly overlap?: ScheduleSpec['overlap'];
-    /** No occurrence after this time is started; without it there is no such time. */
-    readonly endAt?: Date | string;
-    /** So many occurrences are started, not counting those by hand; without it there is no such limit. */
-    readonly maxRuns?: number;
-  };
+export type Schedule<I> = ScheduleTiming & ScheduledWork<I> & SchedulePolicies;
 
-export type ScheduleTiming =
-  | {
-      /** Five fields, or six with seconds first. */
-      readonly cron: string;
-      /** An IANA name such as `Europe/Berlin`; UTC if not given. */
-      readonly zone?: string;
-    }
-  | {
-      readonly everyMs: number;
-      /** Runs are whole intervals away from here; without it, from now. */
-      readonly anchorAt?: Date | string;
-    }
-  | { readonly at: Date | string };
+export type { ScheduleTiming };
 
 export type ScheduledWork<I> =
   /** A flow that workers have published, by its name: each run has the graph of its newest version. */
@@ -76,7 +76,7 @@ export function schedulesOver(
   offer: (what: unknown) => Promise<void>,
 ): Schedules {
   const change =
-    (kind: 'pause' | 'resume' | 'trigger') =>
+    (kind: 'pause' | 'resume') =>
     async (id: string, options?: CallOptions): Promise<ScheduleInfo> =>
       asInfo(await http.changeSchedule(id as ScheduleId, kind, options));
   return {
@@ -96,9 +96,22 @@ export function schedulesOver(
     },
     pause: change('pause'),
     resume: change('resume'),
-    trigger: change('trigger'),
+    async trigger(id, { at, ...options } = {}) {
+      const body = at === undefined ? undefined : { at: momentOf(at) };
+      return asInfo(await http.changeSchedule(id as ScheduleId, 'trigger', options, body));
+    },
+    backfill(id, { from, to }, options) {
+      const body = { from: momentOf(from), ...(to === undefined ? {} : { to: momentOf(to) }) };
+      return http.changeSchedule<Backfill>(id as ScheduleId, 'backfill', options, body);
+    },
     delete: (id, options) => http.deleteSchedule(id as ScheduleId, options),
   };
+}
+
+/** An invalid date is left for the server to refuse. */
+function momentOf(time: Date | string): string {
+  if (typeof time === 'string') return time;
+  return Number.isFinite(time.getTime()) ? time.toISOString() : String(time);
 }
 
 type GivenWork =

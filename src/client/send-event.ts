@@ -1,7 +1,7 @@
-/** Sends an event, which starts every flow that listens to it. */
+/** Sends an event, which starts every flow that listens to it, wakes tasks and cancels jobs. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError, isMillraceError, isObject } from '../scheduler/core/index.ts';
-import type { JobId, JobState, Labels } from '../scheduler/core/index.ts';
+import type { JobId, JobState, Labels, WokenTask } from '../scheduler/core/index.ts';
 import { eventJobId } from '../scheduler/contract/index.ts';
 import { backoffMs, sleep } from '../kit/index.ts';
 import { type Caller, isPassing } from './calls/caller.ts';
@@ -23,8 +23,26 @@ export interface SentEvent {
   readonly id: string;
   /** One for each flow that listens to it. */
   readonly jobs: readonly SentJob[];
-  /** That no flow does. */
+  /** Tasks that waited for it and go on. */
+  readonly woken: readonly WokenTask[];
+  /** Jobs that name it in `cancelOn`. */
+  readonly cancelled: readonly JobId[];
+  /** How many more it has woken or cancelled: at most 1,000 of each are listed. */
+  readonly unlisted?: number;
+  /** That it has no effect, or not on all that it means. */
   readonly note?: string;
+}
+
+/** The jobs that an event has started, and beside the list what it has woken and cancelled. */
+export interface SentJobs
+  extends ReadonlyArray<SentJob>, Pick<SentEvent, 'woken' | 'cancelled' | 'unlisted'> {}
+
+/** Beside the list, so that it is equal to one without. */
+export function sentJobs(sent: SentEvent): SentJobs {
+  const { woken, cancelled, unlisted } = sent;
+  const beside = { woken: { value: woken }, cancelled: { value: cancelled } };
+  const more = unlisted === undefined ? {} : { unlisted: { value: unlisted } };
+  return Object.defineProperties([...sent.jobs], { ...beside, ...more }) as unknown as SentJobs;
 }
 
 /** The job of one flow, or why there is none. */
@@ -52,6 +70,9 @@ export async function sendEvent(
 ): Promise<SentEvent> {
   const { id = uuidv7(), labels, signal, retriesForever } = options;
   if (data !== undefined && JSON.stringify(data) === undefined) throw notJson(event, data);
+  // What the first of several tries has woken, the next ones do not.
+  const woken: WokenTask[] = [];
+  const cancelled: JobId[] = [];
   for (let tries = 1; ; tries += 1) {
     const answer = await traced(event, id, (headers) =>
       caller.call({
@@ -67,7 +88,9 @@ export async function sendEvent(
     );
     const sent = objectIn(answer, 'jobs');
     const { status, server } = answer;
-    const { jobs, note } = sent;
+    const { jobs, note, unlisted } = sent;
+    woken.push(...((sent['woken'] ?? []) as readonly WokenTask[]));
+    cancelled.push(...((sent['cancelled'] ?? []) as readonly JobId[]));
     if (!Array.isArray(jobs)) throw strangeAnswer(status, server);
     const read = jobs.map((item: unknown): SentJob => {
       if (!isObject(item) || typeof item['flow'] !== 'string') throw strangeAnswer(status, server);
@@ -80,7 +103,15 @@ export async function sendEvent(
     });
     const isWhole = !read.some(({ error }) => isMillraceError(error) && isPassing(error));
     if (isWhole || tries === TRIES_MAX) {
-      return { event, id, jobs: read, ...(typeof note === 'string' ? { note } : {}) };
+      return {
+        event,
+        id,
+        jobs: read,
+        woken,
+        cancelled,
+        ...(typeof unlisted === 'number' ? { unlisted } : {}),
+        ...(typeof note === 'string' ? { note } : {}),
+      };
     }
     await sleep(pace.clock, backoffMs(BACKOFF, tries, pace.random), signal);
   }

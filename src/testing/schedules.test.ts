@@ -124,3 +124,51 @@ test('a schedule with an end can be waited for', async () => {
   const [ended] = await runtime.schedules.list();
   expect(ended).toMatchObject({ state: 'ended', nextAt: null, upcoming: [], spec: { runs: 3 } });
 });
+
+test('a declared schedule waits to be resumed, so that time can pass for others', async () => {
+  const seen: unknown[] = [];
+  const report = defineTask({
+    name: 'report',
+    input: z.object({ shop: z.string() }),
+    schedule: { cron: '0 2 * * *', input: { shop: 'north' } },
+    run: ({ shop }, { scheduledAt }) => void seen.push([shop, scheduledAt?.toISOString()]),
+  });
+  await using runtime = await createTestRuntime({ tasks: [report] });
+  expect(await runtime.schedules.list()).toMatchObject([{ id: 'report', state: 'paused' }]);
+  await runtime.settle();
+  await runtime.advance('3d');
+  expect(seen).toEqual([]);
+  await runtime.schedules.resume('report');
+  await runtime.advance('1d');
+  expect(seen).toEqual([['north', '2030-01-04T02:00:00.000Z']]);
+});
+
+test('a schedule is run for times that have passed, once each', async () => {
+  const seen: string[] = [];
+  const report = defineTask({
+    name: 'report',
+    schedule: { cron: '0 2 * * *', maxRuns: 1 },
+    run: (_input, { scheduledAt }) => void seen.push(scheduledAt?.toISOString() ?? ''),
+  });
+  await using runtime = await createTestRuntime({ tasks: [report] });
+  const before = await runtime.schedules.list();
+  const range = { from: '2029-12-29T00:00:00Z', to: new Date('2029-12-31T02:00:00Z') };
+  const first = await runtime.schedules.backfill('report', range);
+  expect(first).toMatchObject({ id: 'report', started: 3 });
+  await Promise.all(first.jobs.map(({ id }) => runtime.result(id)));
+  const days = ['29', '30', '31'].map((day) => `2029-12-${day}T02:00:00.000Z`);
+  expect(seen.toSorted()).toEqual(days);
+  expect(first.jobs.map(({ at }) => at)).toEqual(days);
+  // Those that have ended are known, too.
+  const more = await runtime.schedules.backfill('report', {
+    ...range,
+    from: '2029-12-28T00:00:00Z',
+  });
+  expect(more.jobs.map(({ isNew }) => isNew)).toEqual([true, false, false, false]);
+  const at = '2029-12-31T02:00:00Z';
+  expect((await runtime.schedules.trigger('report', { at })).lastJob).toBe(first.jobs[2]?.id);
+  expect(await runtime.schedules.list()).toEqual(before);
+  await expect(runtime.schedules.backfill('none', range)).rejects.toMatchObject({
+    code: 'not_found',
+  });
+});

@@ -2,7 +2,8 @@
 import { isMillraceError } from '../scheduler/core/index.ts';
 import type { JobId } from '../scheduler/core/index.ts';
 import type { JobService } from '../scheduler/contract/index.ts';
-import type { SendOptions, SentJob } from '../client/index.ts';
+import { sentJobs } from '../client/index.ts';
+import type { SendOptions, SentJobs } from '../client/index.ts';
 
 /** As a client answers it. */
 export async function sendInMemory(
@@ -11,13 +12,16 @@ export async function sendInMemory(
   event: string,
   data: unknown,
   { id, labels }: SendOptions,
-): Promise<readonly SentJob[]> {
+): Promise<SentJobs> {
   // As it would arrive at a server.
   const body = JSON.parse(JSON.stringify({ data, id, labels })) as unknown;
-  const { jobs } = await service.send(event, body, { newId });
-  return jobs.map(({ flow, outcome }) =>
-    isMillraceError(outcome)
-      ? { flow, error: outcome }
-      : { flow, id: outcome.jobId, state: outcome.state, isNew: outcome.changed },
-  );
+  const { jobs, ...sent } = await service.send(event, body, { newId });
+  return sentJobs({
+    ...sent,
+    jobs: jobs.map(({ flow, outcome }) =>
+      isMillraceError(outcome)
+        ? { flow, error: outcome }
+        : { flow, id: outcome.jobId, state: outcome.state, isNew: outcome.changed },
+    ),
+  });
 }

@@ -44,6 +44,8 @@ export async function leadInMemory(options: {
     clock,
     settings,
     calendar: cronCalendar,
+    // Otherwise time could not pass for one job without all of theirs.
+    pausesDeclaredSchedules: true,
     elected: { ...campaign, nodeId: NODE_ID, askedAtMs: clock.monotonicMs() },
     onCommitted: ({ events }) => {
       fired += events.filter(({ kind }) => kind === 'schedule.fired').length;

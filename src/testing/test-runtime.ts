@@ -1,11 +1,19 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
-import { MillraceError, isFinished, isObject } from '../scheduler/core/index.ts';
-import type { Explanation, JobId, Json, Priority, TaskId } from '../scheduler/core/index.ts';
+import { MillraceError, isFinished, isObject, readMoment } from '../scheduler/core/index.ts';
+import type {
+  Explanation,
+  Instant,
+  JobId,
+  Json,
+  Priority,
+  TaskId,
+} from '../scheduler/core/index.ts';
 import {
   ExecutorRegistry,
   FatalError,
   builtIns,
   definitionsOf,
+  startText,
   withSubmitOptions,
 } from '../tasks/executors/index.ts';
 import type { Executor, TaskDefinition, TaskLog } from '../tasks/executors/index.ts';
@@ -21,8 +29,9 @@ import type {
   ResultOfJob,
   Schedules,
   SendOptions,
-  SentJob,
+  SentJobs,
   SubmitArguments,
+  NewStart,
   SubmitOptions,
   Submittable,
 } from '../client/index.ts';
@@ -107,6 +116,7 @@ export class TestRuntime {
     const { flows = [] } = options;
     runtime.#learn([...(options.tasks ?? []), ...flows.flatMap((flow) => definitionsOf(flow))]);
     for (const flow of flows) fleet.learnFlow(flow);
+    for (const task of options.tasks ?? []) executors.publish(task);
     await fleet.start();
     return runtime;
   }
@@ -145,14 +155,14 @@ export class TestRuntime {
     return this.#submit(document, options, readResult as Read<ResultOfJob<What>>);
   };
 
-  /** Starts one of the runtime's `flows` by its name, as a client without its code would. */
+  /** Starts one of the runtime's `flows` or `tasks` by its name, as a client without its code would. */
   start(flow: string, input?: unknown, options: SubmitOptions = {}): Promise<TestJob<Json>> {
     const document = { flow, ...(input === undefined ? {} : { input }) };
     return this.#submit(document, options, (result) => result);
   }
 
-  /** Sends an event to the runtime's `flows`, as `client.send` does. Nothing has run when it answers. */
-  send(event: string, data?: unknown, options: SendOptions = {}): Promise<readonly SentJob[]> {
+  /** Sends an event to the runtime's `flows`, `tasks` and jobs, as `client.send` does. Nothing has run when it answers. */
+  send(event: string, data?: unknown, options: SendOptions = {}): Promise<SentJobs> {
     const newId = (): JobId => this.#nextJobId();
     return sendInMemory(this.#led.leader.jobs, newId, event, data, options);
   }
@@ -244,6 +254,12 @@ export class TestRuntime {
     return (await this.#led.leader.jobs.setPriority(idOf(job), priority)).changed;
   }
 
+  /** A job whose `runAt` lies ahead starts at another time, or `now`. False if it has begun or ended. */
+  async reschedule(job: JobRef, start: NewStart): Promise<boolean> {
+    const runAt = startText(start, this.#led.now());
+    return (await this.#led.leader.jobs.reschedule(idOf(job), runAt)).changed;
+  }
+
   /** Runs again what did not succeed, and keeps what did. */
   async rerun(job: JobRef): Promise<void> {
     await this.#led.leader.jobs.rerun(idOf(job));
@@ -264,10 +280,15 @@ export class TestRuntime {
     return this.#testJob(reply, read ?? ((result) => result));
   }
 
-  /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), or all. */
+  /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), those of a time, or all. */
   async jobs(match: string | TestJobsMatch = {}): Promise<readonly string[]> {
-    const filter = typeof match === 'string' ? { name: match } : match;
-    const rows = await this.#led.store.jobs(0, { limit: JOBS_MAX, ...filter });
+    const { since, until, ...filter } = typeof match === 'string' ? { name: match } : match;
+    const rows = await this.#led.store.jobs(0, {
+      limit: JOBS_MAX,
+      ...filter,
+      ...(since === undefined ? {} : { since: momentOf('since', since) }),
+      ...(until === undefined ? {} : { until: momentOf('until', until) }),
+    });
     return rows.map(({ id }) => id);
   }
 
@@ -356,6 +377,9 @@ export class TestRuntime {
 export function createTestRuntime(options: TestRuntimeOptions = {}): Promise<TestRuntime> {
   return TestRuntime.start(options);
 }
+
+const momentOf = (field: string, time: Date | string): Instant =>
+  readMoment(typeof time === 'string' ? time : time.getTime(), () => `/${field}`);
 
 const hasEnd = (spec: Json): boolean => isObject(spec) && ('endAt' in spec || 'maxRuns' in spec);
 

@@ -2,8 +2,8 @@
 import { MillraceError } from '../scheduler/core/index.ts';
 import type { JobId, ScheduleId } from '../scheduler/core/index.ts';
 import { schedulesOver } from '../client/index.ts';
-import type { Schedules } from '../client/index.ts';
-import type { ScheduleService, ScheduleShape } from '../scheduler/contract/index.ts';
+import type { Backfill, Schedules } from '../client/index.ts';
+import type { BackfilledJob, ScheduleService, ScheduleShape } from '../scheduler/contract/index.ts';
 
 export interface ScheduleParts {
   readonly service: ScheduleService;
@@ -34,9 +34,18 @@ export function testSchedules({ service, read, offer }: ScheduleParts): Schedule
         const ids = (await read()).map(({ id }) => id);
         return { schedules: await Promise.all(ids.map((id) => shown(id))) };
       },
-      async changeSchedule(id, change) {
-        const { jobId } = await service.change(id, change);
-        return shown(id, jobId);
+      async changeSchedule<Answer>(
+        id: ScheduleId,
+        change: 'pause' | 'resume' | 'trigger' | 'backfill',
+        _options?: object,
+        body?: object,
+      ): Promise<Answer> {
+        if (change === 'backfill') return answered(id, await service.backfill(id, body)) as Answer;
+        const jobId =
+          body === undefined
+            ? (await service.change(id, change)).jobId
+            : (await service.backfill(id, body))[0]?.jobId;
+        return (await shown(id, jobId)) as Answer;
       },
       async deleteSchedule(id) {
         await service.change(id, 'delete');
@@ -44,4 +53,16 @@ export function testSchedules({ service, read, offer }: ScheduleParts): Schedule
     },
     offer,
   );
+}
+
+function answered(id: ScheduleId, jobs: readonly BackfilledJob[]): Backfill {
+  return {
+    id,
+    started: jobs.filter(({ isNew }) => isNew).length,
+    jobs: jobs.map(({ at, jobId, isNew }) => ({
+      at: new Date(at).toISOString(),
+      id: jobId,
+      isNew,
+    })),
+  };
 }

@@ -28,6 +28,7 @@ export const plain: readonly TaskDefinition[] = [
     ...{ jobId, taskId, attempt, run, fence, idempotencyKey },
     scheduledAt: scheduledAt?.getTime() ?? null,
   })),
+  task('started', (_, { startedBy, labels }) => ({ startedBy, labels })),
   task('throws', (what: string) => {
     const thrown: Readonly<Record<string, unknown>> = {
       own: new OwnError('mine', { cause: new Error('inner') }),

@@ -2,27 +2,23 @@
  * A client: submits, cancels, runs again, forks, schedules and asks why, over and over until each
  * call is answered, and remembers what it was promised.
  */
-import { isMillraceError } from '../../src/scheduler/core/index.ts';
-import type {
-  ChangeSchedule,
-  JobId,
-  NodeId,
-  ScheduleId,
-  TaskId,
-} from '../../src/scheduler/core/index.ts';
+import { awaitedEvent, isMillraceError } from '../../src/scheduler/core/index.ts';
+import type { JobId, NodeId, ScheduleId, TaskId } from '../../src/scheduler/core/index.ts';
 import type { JobReply } from '../../src/scheduler/contract/index.ts';
 import type { Leader } from '../../src/scheduler/coordinator/index.ts';
 import { deferred } from '../../src/kit/index.ts';
 import { isPassing } from './cluster.ts';
 import type { Cluster, Connection } from './cluster.ts';
-import { draftBatched, draftJob } from './documents.ts';
+import { draftBatched, draftJob, singletonOf } from './documents.ts';
 import type { Draft, Vocabulary } from './documents.ts';
+import { EventSender, cancelOn } from './events.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
 import { Process } from './process.ts';
 import { draftQuery } from './queries.ts';
 import type { Life } from './process.ts';
 import type { Random } from './random.ts';
+import { actOnSchedules } from './schedule-actions.ts';
 import { SIGNALS } from './waiting.ts';
 import type { SentSignal, Witness } from './witness.ts';
 import type { World } from './world.ts';
@@ -44,13 +40,6 @@ export interface ClientOptions {
 
 /** Answers that are no failure: the call came too late, too early or for nothing. */
 const FAIR = ['conflict', 'not_found', 'bad_query'] as const;
-function singletonOf(random: Random): Readonly<Record<string, string>> {
-  return {
-    key: `one${random.whole(1, 2)}`,
-    whenBusy: random.chance(0.5) ? 'skip' : 'replace',
-  };
-}
-
 const QUEUES: readonly Readonly<Record<string, string>>[] = [
   { executor: 'echo' },
   { executor: 'sum' },
@@ -68,6 +57,9 @@ export class Client {
   readonly #queryDice: Random;
   readonly #batchDice: Random;
   readonly #pauseDice: Random;
+  readonly #declareDice: Random;
+  readonly #eventDice: Random;
+  readonly #events: EventSender;
   #connection: Connection | null = null;
   #life: Life | null = null;
   #isBusy = true;
@@ -82,6 +74,12 @@ export class Client {
     this.#queryDice = random.fork('queries');
     this.#batchDice = random.fork('batches');
     this.#pauseDice = random.fork('pauses');
+    this.#declareDice = random.fork('declared schedules');
+    this.#eventDice = random.fork('events');
+    this.#events = new EventSender(this.#eventDice, options, async (act) => {
+      const reply = await this.#retried('send', act);
+      return this.#isSure ? reply : null;
+    });
     this.process = new Process(name, world, random, (life) => {
       this.#life = life;
       this.#connection = options.cluster.connect(life);
@@ -144,6 +142,7 @@ export class Client {
       ...draft,
       ...(key === null ? {} : { idempotencyKey: key }),
       ...(singleton ? { singleton: singletonOf(this.#pauseDice) } : {}),
+      ...(this.#eventDice.chance(0.1) ? cancelOn(this.#eventDice) : {}),
     };
     witness.jobs.set(jobId, { jobId, document: draft, isAcknowledged: false });
     const reply = await this.#insist('submit', (leader) => {
@@ -218,9 +217,10 @@ export class Client {
   /** Somebody who waits for it, or somebody who does not; now and then one that was sent before. */
   async #signal(): Promise<void> {
     const { witness, journal } = this.#options;
+    if (this.#eventDice.chance(0.5)) return this.#events.some();
     const sent = [...witness.signals.values()];
     if (sent.length > 0 && this.#random.chance(0.2)) return this.#send(this.#random.pick(sent));
-    const listening = journal.listening();
+    const listening = journal.listening().filter(({ name }) => awaitedEvent(name) === null);
     const isHeard = listening.length > 0 && this.#random.chance(0.7);
     const to = isHeard
       ? this.#random.pick(listening)
@@ -246,7 +246,11 @@ export class Client {
   /** Until the cluster has come to rest, whoever waits for a signal gets one. */
   async answerAll(isDone: () => boolean): Promise<void> {
     while (!isDone()) {
-      for (const each of this.#options.journal.listening()) await this.#sendNew(each);
+      for (const each of this.#options.journal.listening()) {
+        const event = awaitedEvent(each.name);
+        if (event === null) await this.#sendNew(each);
+        else await this.#events.send(event, each.key as number);
+      }
       await this.#wait(1_000);
     }
   }
@@ -256,37 +260,9 @@ export class Client {
     await this.#retried('explain', (leader) => leader.jobs.explain(jobId, taskId));
   }
 
-  async #schedule(): Promise<void> {
-    const { witness, words } = this.#options;
-    const known = [...witness.schedules];
-    if (known.length > 0 && this.#random.chance(0.6)) {
-      const id = this.#random.pick(known) as ScheduleId;
-      const changes: ChangeSchedule['change'][] = ['pause', 'resume', 'trigger', 'delete'];
-      const drawn = this.#random.pick(changes);
-      // A put that is repeated after somebody's delete makes the schedule anew, with all its times.
-      const change = drawn === 'delete' && witness.putting.has(id) ? 'pause' : drawn;
-      await this.#retried(change, (leader) => leader.schedules.change(id, change));
-      return;
-    }
-    const id = `sch${this.#random.whole(1, 4)}` as ScheduleId;
-    const spec = {
-      timing: this.#timing(),
-      misfire: this.#random.pick(['skip', 'once', 'all']),
-      overlap: this.#random.pick(['skip', 'queue', 'cancel']),
-      document: draftJob(this.#random, { ...words, tasksMax: 3, keyRate: 0, debounceRate: 0 }),
-    };
-    witness.schedules.add(id);
-    witness.putting.add(id);
-    await this.#retried('put', (leader) => leader.schedules.put(id, spec));
-    witness.putting.delete(id);
-  }
-
-  #timing(): Record<string, unknown> {
-    const { world } = this.#options;
-    const kind = this.#random.whole(0, 3);
-    if (kind === 0) return { cron: '*/7 * * * * *', zone: 'Europe/Berlin' };
-    if (kind === 1) return { at: world.databaseNow() + this.#random.whole(-5_000, 20_000) };
-    return { everyMs: this.#random.whole(1_000, 15_000) };
+  #schedule(): Promise<void> {
+    const dice = { random: this.#random, declare: this.#declareDice };
+    return actOnSchedules(dice, this.#options, (what, act) => this.#retried(what, act));
   }
 
   async #operateNode(): Promise<void> {
@@ -302,6 +278,7 @@ export class Client {
       const jobs = [...this.#options.witness.jobs.keys()];
       if (jobs.length === 0) return;
       const job = this.#pauseDice.pick(jobs) as JobId;
+      if (this.#pauseDice.chance(0.5)) return this.#reschedule(job);
       const priority = this.#pauseDice.whole(0, 3);
       await this.#insist('priority', (leader) => leader.jobs.setPriority(job, priority));
       return;
@@ -310,6 +287,13 @@ export class Client {
     if (this.#pauseDice.chance(0.5))
       await this.#retried('pause', (leader) => leader.queues.pause(queue));
     else await this.#retried('resume', (leader) => leader.queues.resume(queue));
+  }
+
+  async #reschedule(job: JobId): Promise<void> {
+    const { world } = this.#options;
+    const isNow = this.#pauseDice.chance(0.4);
+    const runAt = isNow ? 'now' : world.databaseNow() + this.#pauseDice.whole(-2_000, 20_000);
+    await this.#insist('reschedule', (leader) => leader.jobs.reschedule(job, runAt));
   }
 
   /** Takes every schedule away and resumes every queue, so that the cluster can come to rest. */

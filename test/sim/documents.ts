@@ -177,3 +177,10 @@ function placementOf(random: Random, words: Vocabulary, executor: string): Recor
   if (kind === 2) return { allowedNodes: [random.pick(words.nodes)], executors: ['echo'] };
   return { forbiddenNodes: [random.pick(words.nodes)], executorsAny: ['sum', 'leaf'] };
 }
+
+export function singletonOf(random: Random): Readonly<Record<string, string>> {
+  return {
+    key: `one${random.whole(1, 2)}`,
+    whenBusy: random.chance(0.5) ? 'skip' : 'replace',
+  };
+}

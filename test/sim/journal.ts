@@ -10,6 +10,7 @@ import type {
   EventRow,
   Instant,
   JobId,
+  JobRow,
   JobNo,
   TaskRow,
 } from '../../src/scheduler/core/index.ts';
@@ -58,6 +59,8 @@ export class Journal {
   readonly #idsByNo: Map<JobNo, JobId> = new Map();
   readonly #runs: Map<string, number> = new Map();
   readonly #rows: Map<string, TaskRow> = new Map();
+  /** By number, as they were committed last. */
+  readonly jobs: Map<number, JobRow> = new Map();
 
   /** The shared store, with every commit and election written down. */
   wrap(store: MemoryStore, world: World): MemoryStore {
@@ -105,7 +108,7 @@ export class Journal {
     this.events.length = 0;
     this.terms.length = terms;
     this.live.clear();
-    for (const map of [this.#jobIds, this.#idsByNo, this.#runs, this.#rows]) map.clear();
+    for (const map of [this.#jobIds, this.#idsByNo, this.#runs, this.#rows, this.jobs]) map.clear();
     for (const applied of left) this.#tell(applied);
     this.#rewinds += 1;
   }
@@ -137,11 +140,15 @@ export class Journal {
   }
 
   /** What tasks wait for right now, as far as it is committed. */
-  listening(): { readonly jobId: JobId; readonly name: string }[] {
+  listening(): { readonly jobId: JobId; readonly name: string; readonly key: unknown }[] {
     return [...this.#rows.values()].flatMap(({ jobNo, waits }) => {
       const jobId = this.#idsByNo.get(jobNo);
       if (waits === null || jobId === undefined) return [];
-      return (JSON.parse(waits) as AwaitedThings).signals.map(({ name }) => ({ jobId, name }));
+      return (JSON.parse(waits) as AwaitedThings).signals.map(({ name, match }) => ({
+        jobId,
+        name,
+        key: match?.[0]?.[1],
+      }));
     });
   }
 
@@ -149,6 +156,10 @@ export class Journal {
   completedBy(jobNo: number, taskNo: number): number | null {
     const row = this.row(jobNo, taskNo);
     return row?.state === 'succeeded' ? row.fence : null;
+  }
+
+  taskRows(): Iterable<TaskRow> {
+    return this.#rows.values();
   }
 
   row(jobNo: number, taskNo: number): TaskRow | null {
@@ -169,7 +180,9 @@ export class Journal {
   #tell(applied: Applied): void {
     const { batch } = applied;
     this.commits.push(applied);
-    for (const { no, id, run, state } of [...batch.jobInserts, ...batch.jobUpdates]) {
+    for (const row of [...batch.jobInserts, ...batch.jobUpdates]) {
+      const { no, id, run, state } = row;
+      this.jobs.set(no, row);
       this.#jobIds.set(id, no);
       this.#idsByNo.set(no, id);
       this.#runs.set(id, run);

@@ -1,9 +1,10 @@
 /**
- * What a simulated handler waits for: times, signals, jobs that it calls; and what it submits meanwhile. It asks its context for them as any
+ * What a simulated handler waits for: times, signals, events, jobs that it calls; and what it submits meanwhile. It asks its context for them as any
  * handler does; what it has waited for already is answered from the steps of earlier attempts.
  */
 import type { Json } from '../../src/scheduler/core/index.ts';
 import type { Callable, TaskContext } from '../../src/tasks/executors/index.ts';
+import { EVENTS, drawKey } from './events.ts';
 import type { Random } from './random.ts';
 
 /** The signals that anybody waits for. */
@@ -20,6 +21,13 @@ type Thing =
       readonly signal: string;
       readonly timeoutMs: number | null;
     }
+  | {
+      readonly kind: 'event';
+      readonly name: string;
+      readonly event: string;
+      readonly key: number;
+      readonly timeoutMs: number | null;
+    }
   | { readonly kind: 'call'; readonly name: string; readonly document: unknown };
 
 interface Round {
@@ -28,6 +36,12 @@ interface Round {
   readonly isRace: boolean;
   /** Jobs that it submits before it waits. */
   readonly submits: readonly string[];
+  /** Events that it sends before it waits. */
+  readonly sends: readonly {
+    readonly name: string;
+    readonly event: string;
+    readonly key: number;
+  }[];
 }
 
 /** Round after round; the things of one round are waited for together. */
@@ -44,6 +58,7 @@ export function drawPlan(
   return Array.from({ length: dice.whole(1, 3) }, (_, round) => ({
     isRace: dice.chance(0.3),
     submits: drawSubmissions(dice.fork(`submits in round ${round}`), round),
+    sends: drawSends(dice.fork(`sends in round ${round}`), round),
     things: Array.from({ length: dice.chance(0.6) ? 1 : dice.whole(2, 3) }, (_each, at) =>
       drawThing(dice, `${round}.${at}`, depth, queryRate),
     ),
@@ -55,11 +70,20 @@ function drawSubmissions(dice: Random, round: number): readonly string[] {
   return Array.from({ length: count }, (_, at) => `${round}.${at}`);
 }
 
+function drawSends(dice: Random, round: number): Round['sends'] {
+  if (!dice.chance(0.2)) return [];
+  return [{ name: `${round}`, event: dice.pick(EVENTS), key: drawKey(dice) }];
+}
+
 function drawThing(dice: Random, name: string, depth: number, queryRate: number): Thing {
   const kind = dice.whole(0, depth > DEPTH_MAX ? 1 : 2);
   if (kind === 0) return { kind: 'sleep', name, forMs: dice.whole(0, 8_000) };
   if (kind === 1) {
     const timeoutMs = dice.chance(0.7) ? dice.whole(100, 20_000) : null;
+    const other = dice.fork(`event ${name}`);
+    if (other.chance(0.4)) {
+      return { kind: 'event', name, event: other.pick(EVENTS), key: drawKey(other), timeoutMs };
+    }
     return { kind: 'signal', name, signal: dice.pick(SIGNALS), timeoutMs };
   }
   const query = dice.fork(`query ${name}`);
@@ -79,7 +103,8 @@ function drawThing(dice: Random, name: string, depth: number, queryRate: number)
  * is wrong when a later attempt sees another one win.
  */
 export async function goThrough(plan: Plan, context: TaskContext): Promise<string | null> {
-  for (const [no, { things, isRace, submits }] of plan.entries()) {
+  for (const [no, { things, isRace, submits, sends }] of plan.entries()) {
+    for (const { name, event, key } of sends) await context.send(name, event, { order: { key } });
     const ids = await Promise.all(
       submits.map((name) => context.submit(name, callable(SUBMITTED), null)),
     );
@@ -107,6 +132,12 @@ async function waitFor(thing: Thing, context: TaskContext): Promise<void> {
       const { name, signal, timeoutMs } = thing;
       const timeout = timeoutMs === null ? {} : { timeout: timeoutMs };
       await context.waitFor(signal, { as: name, ...timeout });
+      return;
+    }
+    case 'event': {
+      const { name, event, key, timeoutMs } = thing;
+      const timeout = timeoutMs === null ? {} : { timeout: timeoutMs };
+      await context.waitForEvent(name, event, { match: { 'order.key': key }, ...timeout });
       return;
     }
     case 'call':

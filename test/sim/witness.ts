@@ -5,6 +5,7 @@
 import type { EventRow, LeaseName, Need, Verdict } from '../../src/scheduler/core/index.ts';
 import type { JobReply } from '../../src/scheduler/contract/index.ts';
 import type { ReadyAssignment, WorkerReport } from '../../src/scheduler/contract/index.ts';
+import type { SimEvent } from './events.ts';
 import type { Findings } from './findings.ts';
 import type { Journal } from './journal.ts';
 import type { Life } from './process.ts';
@@ -89,6 +90,8 @@ export class Witness {
   readonly jobByKey: Map<string, string> = new Map();
   /** By job and id. */
   readonly signals: Map<string, SentSignal> = new Map();
+  /** By id. */
+  readonly events: Map<string, SimEvent> = new Map();
   /** Jobs that were said to be cancelled, and how many commits there were then. */
   readonly cancelled: Map<string, number> = new Map();
   /** Tasks that end every process that runs them, as JOB/TASK. */
@@ -219,6 +222,8 @@ export class Witness {
       this.#journal.commits.flatMap(({ batch }) => batch.signalInserts.map(({ id }) => id)),
     );
     for (const signal of signals.values()) signal.isAcknowledged &&= stored.has(signal.id);
+    // Which of them are left is not known one by one.
+    for (const { woken } of this.events.values()) woken.clear();
   }
 
   /** One key, one job, whoever submitted it. */

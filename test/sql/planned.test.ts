@@ -135,6 +135,28 @@ test('a stage is split where one input may lie in any tasks, and only there', as
   expect(found).toEqual(expected);
 });
 
+test('rows that wait for a scalar subquery are made meanwhile if few are left of them', async () => {
+  const sums = 'SELECT ps_partkey AS k, sum(ps_supplycost) AS s FROM partsupp GROUP BY ps_partkey';
+  const mean = '(SELECT avg(ps_supplycost) FROM partsupp)';
+  const settings = { ...SHUFFLED, broadcastThresholdBytes: 2 ** 25 };
+  const none = '(SELECT max(ps_supplycost) FROM partsupp WHERE ps_partkey < 0)';
+  const queries = [
+    ...[mean, none].map((row) => `SELECT * FROM (${sums}) WHERE s > ${row} ORDER BY s, k`),
+    `SELECT k, s > ${mean} AS b FROM (${sums}) ORDER BY k`,
+    `SELECT count(*), sum(s) FROM (${sums}) WHERE s > ${mean} AND s < 9 * ${mean}`,
+  ];
+  for (const sql of queries) {
+    const { plan, answer } = await local.inOrder.answer(sql, settings);
+    const expected = (await here.oracle.answer(sql)).rows;
+    expect(answer.rows).toEqual(expected);
+    expect((await local.inOrder.answer(sql, SHUFFLED)).answer.rows).toEqual(expected);
+    const isWaiting = plan.stages.some(({ tasks, fragment }) =>
+      fragment.inputs.some(({ mode }) => tasks > 1 && mode === 'all'),
+    );
+    expect([sql, isWaiting]).toEqual([sql, false]);
+  }
+});
+
 test('the nearest vectors are found by all nodes together', async () => {
   const queries = knownQueries().filter(({ name }) => name.startsWith('vectors: '));
   expect(queries.length).toBeGreaterThan(5);

@@ -7,7 +7,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll } from 'vitest';
 import { groupPartitions } from '../../src/sql/plan/adapt/group-partitions.ts';
 import { checkPlan } from '../../src/sql/plan/index.ts';
-import type { PlanSettings, QueryPlan } from '../../src/sql/plan/index.ts';
+import type { AdaptiveJoin, PlanSettings, QueryPlan } from '../../src/sql/plan/index.ts';
 import { LocalPlanner } from './plan/local-planner.ts';
 import { runPlanLocally } from './plan/run-plan-locally.ts';
 import type { Grouping, Part } from './plan/run-plan-locally.ts';
@@ -55,12 +55,17 @@ export class PlannedQueries {
   }
 
   /** With `grouping`, stages are coalesced in this way wherever they may be. */
-  async answer(sql: string, settings: PlanSettings, grouping?: Grouping): Promise<PlannedAnswer> {
+  async answer(
+    sql: string,
+    settings: PlanSettings,
+    grouping?: Grouping,
+    broadcasts?: (join: AdaptiveJoin) => boolean,
+  ): Promise<PlannedAnswer> {
     const made = await this.#planner.plan(sql, settings);
     const plan = grouping === undefined ? made : { ...made, coalesce: { targetBytes: 1 } };
     checkPlan(plan);
     const { tables } = this.#planner;
-    const query = await runPlanLocally(this.#connection, plan, tables, grouping);
+    const query = await runPlanLocally(this.#connection, plan, tables, grouping, broadcasts);
     const reader = await this.#connection.runAndReadAll(query);
     const types = reader.columnTypes();
     const rows = reader.getRows().map((row) => row.map(cellOf));

@@ -1,14 +1,11 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { EngineQueries } from './engine-queries.ts';
-import { Oracle } from './oracle.ts';
+import type { EngineQueries } from './engine-queries.ts';
+import { type MadeTables, madeTables } from './made-tables.ts';
+import type { Oracle } from './oracle.ts';
 
 // Room for a busy machine: alone it takes seconds.
 vi.setConfig({ testTimeout: 120_000, hookTimeout: 120_000 });
 
-const folder = mkdtempSync(join(tmpdir(), 'millrace-filters-'));
 /** Everything is repartitioned, and filtered wherever that is allowed. */
 const FORCED = {
   ...{ runtimeFilters: 2, shufflePartitions: 3, broadcastThresholdBytes: 0 },
@@ -45,6 +42,7 @@ const NO_KEYS: Readonly<Record<string, string>> = {
   INTERVAL: 'to_days(i::INTEGER % 40)',
 };
 
+let tables: MadeTables;
 let oracle: Oracle;
 let engine: EngineQueries;
 beforeAll(async () => {
@@ -64,27 +62,11 @@ beforeAll(async () => {
     builds: `SELECT i AS id, ${columns('i = 7')} FROM range(14) t(i)`,
     nul: `SELECT i AS id, 'a' || chr(0) || i AS k FROM range(9) t(i)`,
   };
-  const readers: Record<string, string> = {};
-  const paths: Record<string, string> = {};
-  for (const name of Object.keys(made)) {
-    paths[name] = join(folder, `${name}.parquet`);
-    readers[name] = `read_parquet('${paths[name]}')`;
-  }
-  // With row groups that can be skipped, and Bloom filters, which some of the values are not found by.
-  const writer = await Oracle.open({}, { threads: 1 });
-  for (const [name, sql] of Object.entries(made))
-    await writer.answer(
-      `COPY (${sql}) TO '${paths[name]}' (ROW_GROUP_SIZE 2048, WRITE_BLOOM_FILTER true)`,
-    );
-  writer.close();
-  oracle = await Oracle.open(readers, { threads: 1 });
-  engine = new EngineQueries(folder, paths);
+  // Some of the values are not found by Bloom filters.
+  tables = await madeTables(made, ', WRITE_BLOOM_FILTER true');
+  ({ oracle, engine } = tables);
 });
-afterAll(async () => {
-  await engine.close();
-  oracle.close();
-  rmSync(folder, { recursive: true, force: true });
-});
+afterAll(() => tables.close());
 
 /** The columns that are filtered, by the answer that is the same with and without. */
 async function filtered(

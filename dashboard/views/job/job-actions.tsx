@@ -2,43 +2,52 @@
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
 import type { JobShape } from '../../../src/scheduler/contract/index.ts';
-import { post } from '../../api/call.ts';
+import type { Priority } from '../../../src/scheduler/core/index.ts';
+import { call, post } from '../../api/call.ts';
 import { may } from '../../api/cluster-status.ts';
 import { Confirm } from '../../parts/dialog.tsx';
-import { JsonInput, parsedJson } from '../../parts/json-input.tsx';
-import { plural } from '../../words.ts';
+import { parsedJson } from '../../parts/json-input.tsx';
+import { go, link } from '../../route.ts';
+import { now, plural } from '../../words.ts';
+import { PRIORITIES, PriorityField, SignalFields } from '../job-fields.tsx';
 import { tally } from './groups.ts';
 
-type Asked = 'cancel' | 'rerun' | 'signal' | null;
+type Asked = 'cancel' | 'rerun' | 'signal' | 'priority' | 'time' | 'remove';
 
 export function JobActions({ job }: { readonly job: JobShape }): JSX.Element | null {
-  const asked = useSignal<Asked>(null);
+  const asked = useSignal<Asked | null>(null);
   if (!may('submit')) return null;
   const close = (): void => {
     asked.value = null;
   };
   const isLive = job.finishedAt === null;
   const canRerun = job.state === 'failed' || job.state === 'cancelled';
+  const offered: readonly (readonly [Asked, string])[] = [
+    ...(isDelayed(job) ? [['time', 'Reschedule'] as const] : []),
+    ...(isLive
+      ? ([
+          ['signal', 'Signal'],
+          ['priority', 'Priority'],
+        ] as const)
+      : []),
+    ...(canRerun ? [['rerun', 'Rerun'] as const] : []),
+    ...(isLive ? [['cancel', 'Cancel'] as const] : [['remove', 'Remove'] as const]),
+  ];
   return (
     <div class="actions">
-      {isLive && (
-        <button type="button" onClick={() => (asked.value = 'signal')}>
-          Signal
+      {offered.map(([each, word]) => (
+        <button key={each} type="button" onClick={() => (asked.value = each)}>
+          {word}
         </button>
-      )}
-      {canRerun && (
-        <button type="button" onClick={() => (asked.value = 'rerun')}>
-          Rerun
-        </button>
-      )}
-      {isLive && (
-        <button type="button" onClick={() => (asked.value = 'cancel')}>
-          Cancel
-        </button>
-      )}
+      ))}
+      {asked.value === 'time' && <Reschedule job={job} close={close} />}
+      {asked.value === 'priority' && <ChangePriority job={job} close={close} />}
+      {asked.value === 'remove' && <Remove job={job} close={close} />}
       {asked.value === 'cancel' && <Cancel job={job} close={close} />}
       {asked.value === 'rerun' && <Rerun job={job} close={close} />}
-      {asked.value === 'signal' && <Signal job={job} close={close} />}
+      {asked.value === 'signal' && (
+        <SendSignal job={job} awaited={awaitedSignals(job)} close={close} />
+      )}
     </div>
   );
 }
@@ -48,7 +57,7 @@ interface Props {
   readonly close: () => void;
 }
 
-const pathOf = ({ id }: JobShape): string => `jobs/${encodeURIComponent(id)}`;
+const pathOf = ({ id }: Pick<JobShape, 'id'>): string => `jobs/${encodeURIComponent(id)}`;
 
 const keptWords = (results: number, one: string, many: string): string =>
   `${plural(results, 'result')} ${results === 1 ? one : many}.`;
@@ -113,14 +122,126 @@ function Rerun({ job, close }: Props): JSX.Element {
 const awaitedSignals = (job: JobShape): readonly string[] => [
   ...new Set(
     job.tasks.flatMap(({ waiting }) => {
-      const [, names] = /signal (.+?)(?:;| for another|$)/.exec(waiting ?? '') ?? [];
+      const [, names] =
+        /signal (.+?)(?: or event .*)?(?:;| for another|$)/.exec(waiting ?? '') ?? [];
       return names === undefined ? [] : names.split(' or ').filter((name) => name !== '...');
     }),
   ),
 ];
 
-function Signal({ job, close }: Props): JSX.Element {
-  const awaited = awaitedSignals(job);
+const isDelayed = ({ state, runAt }: JobShape): boolean =>
+  state === 'queued' && runAt !== null && Date.parse(runAt) > now.value;
+
+function Reschedule({ job, close }: Props): JSX.Element {
+  const text = useSignal(localTime(job.runAt));
+  const isNow = useSignal(true);
+  const at = new Date(text.value);
+  const isValid = Number.isFinite(at.getTime());
+  return (
+    <Confirm
+      title={`Reschedule ${job.name}`}
+      action={isNow.value ? 'Start now' : 'Change the time'}
+      isDisabled={!isNow.value && !isValid}
+      onClose={close}
+      run={async () => {
+        const runAt = isNow.value ? 'now' : at.toISOString();
+        const answer = await post<Changed>(`${pathOf(job)}/reschedule`, { runAt });
+        if (!answer.changed) return `Nothing has changed. ${answer.why ?? ''}`;
+        return isNow.value ? 'The job starts now.' : 'The job has another time.';
+      }}
+    >
+      <label>
+        When
+        <select
+          value={isNow.value ? 'now' : 'at'}
+          onChange={(event) => (isNow.value = event.currentTarget.value === 'now')}
+        >
+          <option value="now">now</option>
+          <option value="at">at another time</option>
+        </select>
+      </label>
+      {!isNow.value && (
+        <label>
+          Starts at
+          <input
+            type="datetime-local"
+            step={1}
+            value={text.value}
+            aria-invalid={!isValid}
+            onInput={(event) => (text.value = event.currentTarget.value)}
+          />
+          <span class="muted hint">In the time zone of this browser.</span>
+        </label>
+      )}
+    </Confirm>
+  );
+}
+
+interface Changed {
+  readonly changed: boolean;
+  readonly why?: string;
+}
+
+/** As the box takes it: without a time zone. */
+function localTime(at: string | null): string {
+  const date = new Date(at ?? now.value);
+  const local = new Date(date.getTime() - date.getTimezoneOffset() * 60_000);
+  return local.toISOString().slice(0, 19);
+}
+
+function ChangePriority({ job, close }: Props): JSX.Element {
+  const priority = useSignal<Priority>(job.priority);
+  return (
+    <Confirm
+      title={`Priority of ${job.name}`}
+      action="Change"
+      isDisabled={priority.value === job.priority}
+      onClose={close}
+      run={async () => {
+        const body = { priority: priority.value };
+        const { changed } = await post<Changed>(`${pathOf(job)}/priority`, body);
+        return changed ? `It is ${PRIORITIES[priority.value]} now.` : 'Nothing has changed.';
+      }}
+    >
+      <PriorityField priority={priority} />
+      <p class="muted">
+        For all its tasks that have not ended. Those that wait for a node move, what runs goes on.
+      </p>
+    </Confirm>
+  );
+}
+
+function Remove({ job, close }: Props): JSX.Element {
+  return (
+    <Confirm
+      title={`Remove ${job.name}`}
+      action="Remove the job"
+      isDanger
+      onClose={close}
+      run={async () => {
+        await call(pathOf(job), { method: 'DELETE' });
+        go(link(['jobs']));
+        return 'The job is removed.';
+      }}
+    >
+      <p>
+        Its {plural(job.tasks.length, 'task')}, results, steps and log lines are deleted for good.
+        Its events stay in the log. Jobs that it has called or submitted stay.
+      </p>
+    </Confirm>
+  );
+}
+
+/** Also for a row of a list, which has no tasks. */
+export function SendSignal({
+  job,
+  awaited,
+  close,
+}: {
+  readonly job: Pick<JobShape, 'id' | 'name'>;
+  readonly awaited: readonly string[];
+  readonly close: () => void;
+}): JSX.Element {
   const name = useSignal(awaited[0] ?? '');
   const body = useSignal('');
   const key = useSignal(String(Math.random()).slice(2));
@@ -146,20 +267,7 @@ function Signal({ job, close }: Props): JSX.Element {
           ? 'No task waits for a signal now. It is kept for the first that will.'
           : `Tasks wait for: ${awaited.join(', ')}.`}
       </p>
-      <label>
-        Name
-        <input
-          value={name.value}
-          required
-          maxLength={200}
-          onInput={(event) => (name.value = event.currentTarget.value)}
-        />
-      </label>
-      <JsonInput
-        label="Value (JSON, or nothing for null)"
-        text={body}
-        example='{"approved": true}'
-      />
+      <SignalFields name={name} body={body} />
     </Confirm>
   );
 }

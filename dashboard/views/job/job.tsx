@@ -26,6 +26,7 @@ import { Tabs } from '../../parts/tabs.tsx';
 import { link, replaceQuery, route } from '../../route.ts';
 import { calendarTime, count, errorWords, now, plural, shortId } from '../../words.ts';
 import { EventTable } from '../event-table.tsx';
+import { PRIORITIES } from '../job-fields.tsx';
 import { labelTerm } from '../job-filter.ts';
 import { callerOf } from './called-jobs.ts';
 import { Graph } from './graph.tsx';
@@ -38,7 +39,6 @@ import { Timeline } from './timeline.tsx';
 import { verdictOf } from './verdict.ts';
 
 const POLL_MS = 15_000;
-const PRIORITIES = ['urgent', 'high', 'normal', 'low'];
 const NORMAL = 2;
 
 export function JobView({ id }: { readonly id: string }): JSX.Element {

@@ -4,6 +4,7 @@ import { bytes, count, duration, plural } from '../../words.ts';
 import { StateMark } from '../../parts/marks.tsx';
 import { filterWords } from './filters.ts';
 import { groupingWords } from './grouping.ts';
+import { joinWords } from './joins.ts';
 import { type PlanStage, estimateFault } from './plan-shape.ts';
 
 export function PlanTree({ stages }: { readonly stages: readonly PlanStage[] }): JSX.Element {
@@ -77,6 +78,7 @@ function Details({
   const share = measured === null || work === 0 ? 0 : measured.workMs / work;
   const adapted = groupingWords(measured?.grouping ?? null, bytes, count);
   const filtered = filterWords(measured, count);
+  const joined = joinWords(measured?.join ?? null, bytes, count);
   const fault =
     measured?.state === 'succeeded' ? estimateFault(estimatedRows, measured.rowsOut) : null;
   return (
@@ -92,6 +94,7 @@ function Details({
       </p>
       {adapted !== null && <p>{adapted}</p>}
       {filtered !== null && <p>{filtered}</p>}
+      {joined !== null && <p>{joined}</p>}
       {fault !== null && <p class="s-delayed">Rows: {fault}.</p>}
       <ol class="operators">
         {stage.operators.map(({ depth, name, detail }, at) => (

@@ -6,6 +6,7 @@ import { StateMark } from '../../parts/marks.tsx';
 import { bytes, count, duration, now, plural } from '../../words.ts';
 import { filterWords } from './filters.ts';
 import { groupingWords } from './grouping.ts';
+import { joinWords } from './joins.ts';
 import { type Producer, producersOf, rowsPerPartition } from './shuffle.ts';
 import { ShuffleMatrix } from './shuffle-matrix.tsx';
 import { skewOf } from './skew.ts';
@@ -79,6 +80,7 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
   ];
   const adapted = groupingWords(stage.grouping ?? null, bytes, count);
   const filtered = filterWords(stage, count);
+  const joined = joinWords(stage.join ?? null, bytes, count);
   const left = extent === null ? 0 : Math.max(0, (extent.fromMs - start) / whole);
   const width = extent === null ? 0 : Math.min(1 - left, (extent.toMs - extent.fromMs) / whole);
   return (
@@ -104,6 +106,7 @@ function Stage({ stage, producers, extent, start, whole }: StageProps): JSX.Elem
       <p class="muted num">{facts.join(' · ')}</p>
       {adapted !== null && <p class="muted">{adapted}</p>}
       {filtered !== null && <p class="muted">{filtered}</p>}
+      {joined !== null && <p class="muted">{joined}</p>}
       {skew !== null && (
         <div class="skew">
           <Partitions

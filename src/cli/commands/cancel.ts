@@ -1,8 +1,8 @@
-import { isFinished, type JobId } from '../../scheduler/core/index.ts';
+import { isFinished } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
-import { actOnAll, declareMatch, matchOption, type MatchFlags } from '../matching-jobs.ts';
-import { declareServer, withClient, wrongUse } from '../server-call.ts';
+import { declareMatch, isMatch, type MatchFlags, onOneOrAll } from '../matching-jobs.ts';
+import { declareServer, wrongUse } from '../server-call.ts';
 import { plain } from '../table.ts';
 
 export const command: CommandModule = {
@@ -10,6 +10,7 @@ export const command: CommandModule = {
     'millrace cancel 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77',
     'millrace cancel "$(millrace submit job.yaml)" --reason "wrong input"',
     'millrace cancel --name import --label tenant=acme',
+    'millrace cancel --state queued --since 2h',
   ],
   declare(command) {
     command
@@ -21,15 +22,10 @@ export const command: CommandModule = {
   run(command, reply, signal) {
     const [given] = command.args;
     const { reason, ...flags } = command.opts<{ reason?: string } & MatchFlags>();
-    const match = matchOption('cancel', given, flags);
-    if (match !== null) {
-      if (reason !== undefined) throw wrongUse('--reason is for one job.', 'Leave it out.');
-      return withClient(command, 'submit', signal, (client) =>
-        actOnAll(client, 'cancel', match, { reply, signal }),
-      );
-    }
-    const id = given as JobId;
-    return withClient(command, 'submit', signal, async (client) => {
+    if (reason !== undefined && isMatch(flags))
+      throw wrongUse('--reason is for one job.', 'Leave it out.');
+    const about = { command, action: 'cancel', id: given, reply, signal } as const;
+    return onOneOrAll(about, async (client, id) => {
       const job = await client.cancel(id, reason, { signal });
       const isOver = isFinished(job.state);
       reply.say(plain(isOver ? `Job ${id} is ${job.state}.` : `Job ${id} is being cancelled.`));

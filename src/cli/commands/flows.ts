@@ -2,7 +2,7 @@ import type { FlowShape } from '../../scheduler/contract/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { declareServer, withClient } from '../server-call.ts';
-import { table } from '../table.ts';
+import { plain, table } from '../table.ts';
 import { shortened } from '../wording.ts';
 
 export const command: CommandModule = {
@@ -15,7 +15,7 @@ export const command: CommandModule = {
       const flows = await client.listFlows({ signal });
       if (flows.length === 0)
         reply.say('No flows are published; start a worker with --module FILE that exports some.');
-      else for (const line of flowTable(flows)) reply.say(line);
+      else for (const line of [...flowTable(flows), ...scheduleNotes(flows)]) reply.say(line);
       reply.answer({ flows });
       return exit.done;
     });
@@ -24,14 +24,24 @@ export const command: CommandModule = {
 
 function flowTable(flows: readonly FlowShape[]): string[] {
   return table(
-    ['FLOW', 'VERSION', 'NODES', 'EVENTS', 'INPUT'],
-    flows.map(({ name, version, input, nodes, on = [] }) => [
+    ['FLOW', 'VERSION', 'NODES', 'EVENTS', 'SCHEDULES', 'INPUT'],
+    flows.map(({ name, version, input, nodes, on = [], schedules = [] }) => [
       name,
       version,
       nodes.length === 0 ? 'none' : shortened(nodes.join(' '), 40),
       on.length === 0 ? '-' : shortened(on.join(' '), 40),
+      schedules.length === 0 ? '-' : shortened(schedules.map(({ id }) => id).join(' '), 40),
       shortened(inputWords(input), 80),
     ]),
+  );
+}
+
+/** Why schedules are not there as their flows declare them. */
+function scheduleNotes(flows: readonly FlowShape[]): string[] {
+  return flows.flatMap(({ name, schedules = [] }) =>
+    schedules.flatMap(({ id, note }) =>
+      note === undefined ? [] : [plain(`Schedule ${id} of flow ${name}: ${note}`)],
+    ),
   );
 }
 

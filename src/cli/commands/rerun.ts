@@ -1,16 +1,7 @@
-import type { JobId } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
-import { exit } from '../exit.ts';
-import {
-  declareFollow,
-  type FollowFlags,
-  followFrom,
-  followToEnd,
-  isFollowed,
-  refuseFollow,
-} from '../following.ts';
-import { actOnAll, declareMatch, matchOption, type MatchFlags } from '../matching-jobs.ts';
-import { declareServer, withClient } from '../server-call.ts';
+import { actAndFollow, declareFollow, type FollowFlags, refuseFollow } from '../following.ts';
+import { declareMatch, isMatch, type MatchFlags, onOneOrAll } from '../matching-jobs.ts';
+import { declareServer } from '../server-call.ts';
 import { plain } from '../table.ts';
 
 export const command: CommandModule = {
@@ -28,24 +19,13 @@ export const command: CommandModule = {
   run(command, reply, signal) {
     const [given] = command.args;
     const flags = command.opts<FollowFlags & MatchFlags>();
-    const match = matchOption('rerun', given, flags);
-    if (match !== null) {
-      refuseFollow(flags);
-      return withClient(command, 'submit', signal, (client) =>
-        actOnAll(client, 'rerun', match, { reply, signal }),
-      );
-    }
-    const id = given as JobId;
-    return withClient(command, 'submit', signal, async (client) => {
-      const after = isFollowed(flags) ? await followFrom(client, signal) : null;
-      const job = await client.rerun(id, { signal });
-      reply.say(plain(`Job ${id} is ${job.state}, run ${job.run}.`));
-      if (after !== null) {
-        const isJson = flags.json === true;
-        return followToEnd(client, { id, after, reply, isJson, signal });
-      }
-      reply.answer(job);
-      return exit.done;
-    });
+    if (isMatch(flags)) refuseFollow(flags);
+    return onOneOrAll({ command, action: 'rerun', id: given, reply, signal }, (client, id) =>
+      actAndFollow(client, flags, { id, reply, signal }, async () => {
+        const job = await client.rerun(id, { signal });
+        reply.say(plain(`Job ${id} is ${job.state}, run ${job.run}.`));
+        return job;
+      }),
+    );
   },
 };

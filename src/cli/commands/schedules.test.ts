@@ -56,11 +56,11 @@ test('the list shows timing, zone, policies, the last job and the next three run
   const lines = out.trimEnd().split('\n');
   expect(lines).toHaveLength(5);
   expect(lines[1]).toMatch(
-    /^nightly +0 2 \* \* \* +Europe\/Berlin +once +queue +active +2026-11-16T01:00:00.000Z +- +j-1$/,
+    /^nightly +0 2 \* \* \* +Europe\/Berlin +once +queue +active +2026-11-16T01:00:00.000Z +- +j-1 +-$/,
   );
   expect(lines[2]).toMatch(/^ +2026-11-17T01:00:00.000Z$/);
   expect(lines[3]).toMatch(/^ +2026-11-18T01:00:00.000Z$/);
-  expect(lines[4]).toMatch(/^often +every 1m +- +skip +skip +paused +- +- +j-1$/);
+  expect(lines[4]).toMatch(/^often +every 1m +- +skip +skip +paused +- +- +j-1 +-$/);
 });
 
 test('no schedules: the list says how to make one', async () => {
@@ -179,4 +179,23 @@ test('flags say when a schedule ends, and the list shows that it has', async () 
   expect((await millrace()).out).toMatch(/nightly .* ended /);
   const { code } = await millrace('create', 'nightly', file('job.yaml', job), '--max-runs', 'two');
   expect(code).toBe(exit.wrongUse);
+});
+
+test('a backfill says how many jobs it has started, and a trigger takes a time', async () => {
+  const jobs = [
+    { at: '2026-11-01T01:00:00.000Z', id: 'nightly@1.0', isNew: false },
+    { at: '2026-11-02T01:00:00.000Z', id: 'nightly@2.0', isNew: true },
+  ];
+  const path = 'POST /api/v1/schedules/nightly';
+  server.script(`${path}/backfill`, { json: { id: 'nightly', started: 1, jobs } });
+  server.script(`${path}/trigger`, { json: nightly });
+  const from = '2026-11-01T00:00:00Z';
+  const { out } = await millrace('backfill', 'nightly', '--from', from, '--to', from);
+  expect(out).toBe('Schedule nightly has started 1 job; 1 were started before.\n');
+  expect((await millrace('backfill', 'nightly')).code).toBe(exit.wrongUse);
+  await millrace('trigger', 'nightly', '--at', from);
+  expect(server.received.map(({ body }) => JSON.parse(body) as unknown)).toEqual([
+    { from, to: from },
+    { at: from },
+  ]);
 });

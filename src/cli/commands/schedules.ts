@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import type { HttpClient } from '../../client/index.ts';
+import type { Backfill, HttpClient } from '../../client/index.ts';
 import { didYouMean, type ScheduleId } from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit, type ExitCode } from '../exit.ts';
@@ -9,8 +9,18 @@ import { scheduleLines } from '../schedule-words.ts';
 import { declareServer, withClient, wrongUse } from '../server-call.ts';
 import { configFor, withChoices } from '../settings.ts';
 import { plain } from '../table.ts';
+import { counted } from '../wording.ts';
 
-const ACTIONS = ['list', 'create', 'put', 'delete', 'pause', 'resume', 'trigger'] as const;
+const ACTIONS = [
+  'list',
+  'create',
+  'put',
+  'delete',
+  'pause',
+  'resume',
+  'trigger',
+  'backfill',
+] as const;
 type Action = (typeof ACTIONS)[number];
 
 export const command: CommandModule = {
@@ -23,6 +33,7 @@ export const command: CommandModule = {
     'millrace schedules create trial --flow remind --every 1d --max-runs 14 --end-at 2027-01-31T00:00:00Z',
     'millrace schedules pause minutely',
     'millrace schedules delete minutely',
+    'millrace schedules backfill nightly --from 2026-11-01T00:00:00Z --to 2026-11-08T00:00:00Z',
   ],
   declare(command: Command) {
     command
@@ -33,6 +44,9 @@ export const command: CommandModule = {
         'for create: a job document or a module with a flow; without a timing flag, a complete schedule document; - reads stdin',
       );
     declareTiming(command);
+    command
+      .option('--from <time>', 'for backfill: the first time, 2026-11-01T00:00:00Z')
+      .option('--to <time>', 'for backfill: the last time (default now)');
     declareServer(command);
   },
   async run(command, reply, signal) {
@@ -48,12 +62,22 @@ export const command: CommandModule = {
     const work = isMade ? await readSchedule(file, command.opts(), settings, signal) : null;
     const needed = action === 'list' ? 'read' : 'submit';
     return withClient(command, needed, signal, (client) =>
-      act({ client, action, id: id as ScheduleId, work, reply, signal }),
+      act({
+        ...{ client, action, id: id as ScheduleId, work, reply, signal },
+        times: command.opts<Times>(),
+      }),
     );
   },
 };
 
+interface Times {
+  readonly at?: string;
+  readonly from?: string;
+  readonly to?: string;
+}
+
 interface Act {
+  readonly times: Times;
   readonly client: HttpClient;
   readonly action: Action;
   readonly id: ScheduleId;
@@ -62,7 +86,7 @@ interface Act {
   readonly signal: AbortSignal;
 }
 
-async function act({ client, action, id, work, reply, signal }: Act): Promise<ExitCode> {
+async function act({ client, action, id, work, reply, signal, times }: Act): Promise<ExitCode> {
   const tell = (sentence: string, answer: unknown): ExitCode => {
     reply.say(plain(sentence));
     reply.answer(answer);
@@ -98,8 +122,22 @@ async function act({ client, action, id, work, reply, signal }: Act): Promise<Ex
       const changed = await client.changeSchedule(id, action, { signal });
       return tell(next(changed.nextAt), changed);
     }
+    case 'backfill': {
+      const { from, to } = times;
+      if (from === undefined)
+        throw wrongUse('The command schedules backfill needs --from.', 'Give the first time.');
+      const range = { from, ...(to === undefined ? {} : { to }) };
+      const made = await client.changeSchedule<Backfill>(id, action, { signal }, range);
+      const before = made.jobs.length - made.started;
+      return tell(
+        `Schedule ${id} has started ${counted(made.started, 'job')}${before === 0 ? '' : `; ${before} were started before`}.`,
+        made,
+      );
+    }
     case 'trigger': {
-      const changed = await client.changeSchedule(id, action, { signal });
+      const { at } = times;
+      const body = at === undefined ? undefined : { at };
+      const changed = await client.changeSchedule(id, action, { signal }, body);
       return tell(`Schedule ${id} has started job ${changed.lastJob ?? '-'}.`, changed);
     }
   }

@@ -21,8 +21,8 @@ export const command: CommandModule = {
   declare(command) {
     command
       .argument('<event>', 'the name of the event; `millrace flows` shows which flows it starts')
-      .option('--data <json>', 'the input of each flow that it starts; @file reads it from a file')
-      .option('--id <id>', 'idempotency key: a repeated event with the same id starts nothing new')
+      .option('--data <json>', 'what the event says: the input of each flow; @file reads a file')
+      .option('--id <id>', 'idempotency key: the same id again starts and wakes nothing new')
       .option('--label <key=value>', 'a label of each job; repeat it for several', collected);
     declareServer(command);
   },
@@ -41,6 +41,9 @@ export const command: CommandModule = {
       });
       if (sent.note !== undefined) reply.say(plain(sent.note));
       if (sent.jobs.length > 0) for (const line of jobTable(sent.jobs)) reply.say(line);
+      for (const { job, task } of sent.woken) reply.say(`woken      ${job}/${task}`);
+      for (const job of sent.cancelled) reply.say(`cancelled  ${job}`);
+      if (sent.unlisted !== undefined) reply.say(`and ${sent.unlisted} more`);
       reply.answer({
         ...sent,
         jobs: sent.jobs.map((job) =>

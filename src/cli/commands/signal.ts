@@ -1,8 +1,9 @@
-import { isFinished, type JobId, type SignalFate } from '../../scheduler/core/index.ts';
+import { isFinished, type SignalFate } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { jsonArgument, readInput } from '../files/work-file.ts';
-import { declareServer, withClient } from '../server-call.ts';
+import { declareMatch, isMatch, type MatchFlags, onOneOrAll } from '../matching-jobs.ts';
+import { declareServer, wrongUse } from '../server-call.ts';
 import { plain } from '../table.ts';
 
 export const command: CommandModule = {
@@ -10,24 +11,32 @@ export const command: CommandModule = {
     `millrace signal 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77 approved '{"by": "ada"}'`,
     'millrace signal 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77 go',
     'millrace signal 0199f2c4-7a10-7c3e-8a51-3f6d1f0c2a77 order @order.json --id order-7',
+    'millrace signal approved true --waiting-for approved --label team=billing',
   ],
   declare(command) {
     command
-      .argument('<job>', 'the job to send it to')
-      .argument('<name>', 'the name of the signal')
+      .argument('[job]', 'the job to send it to; leave it out with a filter')
+      .argument('[name]', 'the name of the signal')
       .argument('[json]', 'the value as JSON; null if omitted; @file reads it from a file')
       .option('--id <id>', 'idempotency key: a repeated signal with the same key has no effect');
+    declareMatch(command);
     declareServer(command);
   },
   async run(command, reply, signal) {
-    const [job = '', name = '', text] = command.args;
-    const id = job as JobId;
-    const { id: signalId } = command.opts<{ id?: string }>();
+    const { id: signalId, ...flags } = command.opts<{ id?: string } & MatchFlags>();
+    const { args } = command;
+    const isAll = isMatch(flags);
+    const [job, name = '', text] = isAll ? [undefined, ...args] : args;
+    if (name === '') throw wrongUse('signal needs a name.', 'Write `millrace signal JOB NAME`.');
+    if (isAll && args.length > 2)
+      throw wrongUse('signal takes one job, or a filter for many, not both.', 'Leave the job out.');
+    if (isAll && signalId !== undefined) throw wrongUse('--id is for one job.', 'Leave it out.');
     const value =
       text === undefined || text.startsWith('@')
         ? await readInput(text, signal)
         : jsonArgument('the signal', text);
-    return withClient(command, 'submit', signal, async (client) => {
+    const about = { command, action: 'signal', id: job, reply, signal } as const;
+    return onOneOrAll({ ...about, more: { name, value } }, async (client, id) => {
       const sent = await client.signal(id, name, value, {
         signal,
         ...(signalId === undefined ? {} : { signalId }),

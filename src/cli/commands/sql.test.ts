@@ -25,6 +25,7 @@ const stage = {
     grouping: null,
     filters: [],
     filteredRows: null,
+    join: null,
   },
 };
 const over = {

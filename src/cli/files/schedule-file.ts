@@ -38,7 +38,10 @@ export function declareTiming(command: Command): void {
       'for --cron: an IANA time zone, for example Europe/Berlin (default UTC)',
     )
     .option('--every <duration>', 'for create: every 90s, 15m, 2h')
-    .option('--at <time>', 'for create: once, 2026-11-15T02:00:00Z')
+    .option(
+      '--at <time>',
+      'for create: once, 2026-11-15T02:00:00Z; for trigger: the time to run it for',
+    )
     .addOption(choice('--misfire <policy>', 'what happens to missed occurrences', MISFIRES))
     .addOption(
       choice(

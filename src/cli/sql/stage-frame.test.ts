@@ -23,6 +23,7 @@ const stage: StageShape = {
   grouping: null,
   filters: [],
   filteredRows: null,
+  join: null,
 };
 const query: QueryShape = {
   id: 'q-1' as JobId,

@@ -61,3 +61,37 @@ test('a schedule names a flow and an input', async () => {
   expect(await client.schedules.put('typed', typed)).toMatchObject({ spec: { flow: 'order' } });
   await client.schedules.delete('typed');
 });
+
+test('schedules that a flow and a task declare are there, and start them', async () => {
+  const tick = defineTask({
+    name: 'tick',
+    schedule: { everyMs: 100, input: null },
+    run: (_input: null, { scheduledAt }) => scheduledAt?.toISOString() ?? null,
+  });
+  const daily = defineFlow({
+    name: 'daily',
+    input: z.object({ id: z.string() }),
+    schedule: { id: 'every-night', cron: '0 2 * * *', input: { id: 'A-1' } },
+    build: ({ input, task }) => task('pay', pay, { order: input.id, cents: 1 }),
+  });
+  const log = { debug() {}, info() {}, warn() {}, error() {} };
+  const own = await createRuntime({ store: 'memory', flows: [daily], tasks: [tick, pay], log });
+  try {
+    expect(await own.schedules.list()).toMatchObject([
+      { id: 'every-night', state: 'active', spec: { flow: 'daily', declared: true } },
+      { id: 'tick', state: 'active' },
+    ]);
+    expect(await own.flows()).toMatchObject([
+      { name: 'daily', schedules: [{ id: 'every-night' }] },
+      { name: 'pay', schedules: [] },
+      { name: 'tick', schedules: [{ id: 'tick' }] },
+    ]);
+    const { lastJob } = await own.schedules.trigger('every-night');
+    expect(await own.result(lastJob ?? '')).toBe('A-1: 1');
+    const fired = async () => (await own.schedules.list()).find(({ id }) => id === 'tick')?.lastJob;
+    await expect.poll(fired, { timeout: 10_000 }).toEqual(expect.any(String));
+    expect(await own.result((await fired()) ?? '')).toMatch(/^20\d\d-/);
+  } finally {
+    await own.close();
+  }
+});

@@ -75,6 +75,8 @@ export interface SqlSettings {
   readonly sortThresholdBytes?: number;
   /** Scans are filtered by the keys of a join's other side. 0: never, 1: where it seems to pay, 2: wherever possible. */
   readonly runtimeFilters?: number;
+  /** A side of a join is broadcast by its size, known before the other is exchanged. 0: never, 1: where it seems to pay, 2: wherever possible. */
+  readonly adaptiveJoins?: number;
   readonly memoryBytes?: number;
   readonly timeoutMs?: number;
   readonly maxAttempts?: number;

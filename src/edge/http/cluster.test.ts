@@ -154,6 +154,36 @@ describe('schedules', () => {
     expect((await call('POST', '/schedules/ghost/trigger')).status).toBe(404);
   });
 
+  test('are run for times that have passed, once each', async () => {
+    await call('PUT', '/schedules/s', { cron: '0 2 * * *', document });
+    const range = { from: '2001-01-01T00:00:00Z', to: '2001-01-03T00:00:00Z' };
+    const { status, body } = await call('POST', '/schedules/s/backfill', range);
+    expect([status, body]).toMatchObject([
+      200,
+      { id: 's', started: 2, jobs: [{ at: '2001-01-01T02:00:00.000Z', isNew: true }, {}] },
+    ]);
+    const again = await call('POST', '/schedules/s/backfill', range);
+    expect(again.body).toMatchObject({ started: 0, jobs: [{ isNew: false }, { isNew: false }] });
+    const at = { at: '2001-01-02T02:00:00Z' };
+    const triggered = await call('POST', '/schedules/s/trigger', at);
+    const { jobs } = body as { readonly jobs: readonly { readonly id: string }[] };
+    expect(triggered.body).toMatchObject({ id: 's', lastJob: jobs[1]?.id, lastAt: null });
+    const refusals: readonly (readonly [string, unknown, number])[] = [
+      ['s/backfill', {}, 400],
+      ['s/backfill', at, 400],
+      ['s/backfill', { from: '1990-01-01T00:00:00Z' }, 413],
+      ['s/trigger', { at: '2999-01-01T00:00:00Z' }, 400],
+      ['s/trigger', { to: 1 }, 400],
+      ['ghost/backfill', range, 404],
+      ['ghost/trigger', at, 404],
+    ];
+    for (const [path, value, expected] of refusals)
+      expect([path, (await call('POST', `/schedules/${path}`, value)).status]).toEqual([
+        path,
+        expected,
+      ]);
+  });
+
   test('return the triggered job to each caller that triggers them', async () => {
     await call('PUT', '/schedules/s', hourly);
     const heard = await Promise.all([1, 2, 3].map(() => call('POST', '/schedules/s/trigger')));

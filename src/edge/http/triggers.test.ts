@@ -69,7 +69,7 @@ test('an event that no flow names starts nothing, and a likely one is suggested'
   expect(status).toBe(200);
   expect(body).toMatchObject({
     jobs: [],
-    note: "No flow is started by 'order.creatd'. Did you mean 'order.created'?",
+    note: "No flow is started by 'order.creatd', and no job waits for it. Did you mean 'order.created'?",
   });
   expect((await send('x')).body).toMatchObject({ event: 'x', jobs: [] });
 });

@@ -3,7 +3,7 @@ import type { Instant, JobRow, TaskError, TaskRow, TaskState } from '../../sched
 import type { QueryShape, StageShape } from '../../scheduler/contract/index.ts';
 import type { FragmentMetrics, QueryPlan, Stage, StageOutput } from '../../sql/plan/index.ts';
 import { dateOf, dateOrNull } from './row-shapes.ts';
-import { filtersOf, groupingOf, type StageDecision } from './stage-decisions.ts';
+import { filtersOf, groupingOf, joinOf, type StageDecision } from './stage-decisions.ts';
 
 /** The figures of a finished task, from its result. */
 export interface TaskFigures {
@@ -128,6 +128,7 @@ function stageShape(stage: Stage, { rows, tasks, figures, isBroadcast }: StageRo
     grouping: groupingOf(rows.decisions, stage.id),
     filters: filtersOf(rows.decisions, stage.id),
     filteredRows: filteredRows(figures),
+    join: joinOf(rows.decisions, stage.id),
   };
 }
 

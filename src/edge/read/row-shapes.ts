@@ -4,6 +4,7 @@ import {
   dependencyNumbers,
   labelsOf,
   priorityOf,
+  runAtOf,
   scheduledTime,
   traceIdOf,
 } from '../../scheduler/core/index.ts';
@@ -51,7 +52,7 @@ export function jobSummary(row: ListedJob): JobSummary<Date> {
     taskCount,
     idempotencyKey,
     labels: labelsOf(row.labels),
-    runAt: dateOrNull(row.runAt),
+    runAt: dateOrNull(runAtOf(row)),
     trace: trace === null ? null : traceIdOf(trace),
     keep,
     startedBy,

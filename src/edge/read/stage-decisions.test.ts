@@ -89,6 +89,45 @@ test('a scan waits for the keys of its runtime filter, and the query shows the f
   expect(text).toContain('│ = 400 of 1,000 rows left out by filters\n');
 });
 
+test.each([
+  [1_000, true],
+  [100, false],
+])(
+  'a side of 480 bytes is broadcast up to %i bytes: %s, and the query shows it',
+  async (thresholdBytes, isBroadcast) => {
+    const plain = examplePlan();
+    const { fragment } = plain.stages[2] ?? expect.fail('There is no join.');
+    const join = { stage: 2, build: 1, probe: 0, fragment, relation: 'stage1_all' };
+    const plan: QueryPlan = {
+      ...plain,
+      stages: plain.stages.map((stage) => ({ ...stage, estimate: { rows: 48, bytes: 480 } })),
+      coalesce: { targetBytes: MIB },
+      joins: [{ ...join, thresholdBytes, probeBytes: null }],
+    };
+    const { views, run } = await submitted(plan);
+    const parts = Array.from({ length: 4 }, () => ({ rows: 3, bytes: 9, segments: [] }));
+    expect(await run(() => ({ parts }))).toEqual(['s1.0', 's1.1', 's1.2', 's1.3']);
+    const { value: then } = await views.query(id);
+    expect(then?.stages[2]?.join).toEqual({
+      ...{ build: 1, rows: 48, bytes: 480, thresholdBytes, probe: 0, isBroadcast },
+    });
+    const text = explainAnalyze(plan, then?.stages ?? []);
+    expect(text).toMatch(/│ ~ waits for stage 1, and is left out if that has at most \d+ B\n/);
+    expect(text).toMatch(/│ ~ runs stage 0 itself, with all of stage 1, if that has at most/);
+    expect(text).toContain(
+      isBroadcast
+        ? '│ = stage 1 has 48 rows of 480 B: broadcast, stage 0 is not exchanged\n'
+        : '│ = stage 1 has 48 rows of 480 B, over 100 B: both sides are exchanged\n',
+    );
+    // The tasks of the other side have ended with the decision, and nothing is grouped: all in the same commit.
+    expect(await run(() => ({ parts }))).toEqual(
+      [0, 1, 2, 3].map((at) => `s${isBroadcast ? 2 : 0}.${at}`),
+    );
+    expect(then?.stages[0]?.state).toBe(isBroadcast ? 'succeeded' : 'waiting');
+    expect(then?.stages[2]?.grouping).toBeNull();
+  },
+);
+
 test('partitions are grouped into fewer tasks, and the query shows the grouping', async () => {
   const plan: QueryPlan = { ...examplePlan(), coalesce: { targetBytes: 64 * MIB } };
   const { views, run } = await submitted(plan);

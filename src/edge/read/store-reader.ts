@@ -1,6 +1,7 @@
 /** Reads from the store: how a node with a database answers. */
 import {
   TRACE_STEP,
+  isDeclined,
   isMillraceError,
   jobNo,
   MillraceError,
@@ -216,7 +217,10 @@ export class StoreReader implements Reader {
   }
 
   schedules(): Promise<Dated<readonly ScheduleShape<Date>[]>> {
-    return this.#dated(async () => (await this.#store.schedules(this.#shard)).map(scheduleShape));
+    return this.#dated(async () => {
+      const rows = await this.#store.schedules(this.#shard);
+      return rows.filter((row) => !isDeclined(row)).map(scheduleShape);
+    });
   }
 
   async unfolded(): Promise<number | null> {

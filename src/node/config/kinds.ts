@@ -1,6 +1,11 @@
 /** The kinds of value that a setting can have: how each is read, from whatever source, and shown. */
 import { isAbsolute, resolve } from 'node:path';
-import { type Capabilities, isId, parseCapabilities } from '../../scheduler/core/index.ts';
+import {
+  type Capabilities,
+  isId,
+  parseCapabilities,
+  readClusterWebhook,
+} from '../../scheduler/core/index.ts';
 import { redactUrl } from '../../kit/index.ts';
 import { parseBytes, parseMs, showBytes, showMs } from './units.ts';
 
@@ -134,6 +139,12 @@ export const secret: Kind<string> = {
   read: (raw) => (typeof raw === 'string' && /^\S{16,}$/.test(raw) ? raw : undefined),
   show: () => '***',
 };
+
+export const webhookKind: Kind<string> = textKind(
+  'url',
+  'https://HOST/PATH, or the ends of jobs in front of it: failed+cancelled:https://HOST/PATH',
+  (text) => readClusterWebhook(text) !== null,
+);
 
 export const path: Kind<string> = {
   ...textKind('path', 'a path', (text) => !text.includes('\0')),

@@ -65,6 +65,8 @@ export interface NodeSettings {
   readonly token: string | undefined;
   /** What the leader signs webhooks with: several while one is being replaced. Never a flag either. */
   readonly webhookSecrets: readonly string[];
+  /** Servers that hear of the ends of all jobs: see `readClusterWebhook`. */
+  readonly webhook: readonly string[];
   readonly tlsCert: string | undefined;
   readonly tlsKey: string | undefined;
   readonly tlsCa: string | undefined;

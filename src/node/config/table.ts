@@ -19,6 +19,7 @@ import {
   size,
   traceUrl,
   variable,
+  webhookKind,
   whole,
   yesOrNo,
 } from './kinds.ts';
@@ -80,15 +81,23 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   stragglerFactor: 'second attempt after this many times the median of its stage; 0 for never',
   stragglerMinMs: 'minimum run time before a fragment gets a second attempt',
   stragglersPerQuery: 'maximum number of second attempts of a query',
+  fetchWindowBytes: 'largest fetch window that workers are recommended; 0 recommends nothing',
   queryMemoryBytes: 'memory that all running queries may reserve in total; 0 for no limit',
   taskLogBytesMax: 'maximum size of the log lines that are kept of a task',
   jobLogBytesMax: 'maximum size of the log lines that are kept of a job',
   resultTtlMs: 'how long the result of a query is kept after it has succeeded',
 };
 
+/** 0 stands for never, or for any size. */
+const MAY_BE_ZERO: ReadonlySet<string> = new Set([
+  'queryMemoryBytes',
+  'stragglerFactor',
+  'fetchWindowBytes',
+] satisfies (keyof Settings)[]);
+
 export const coreTable: Table<Settings> = Object.fromEntries(
   Object.entries(coreHelp).map(([name, help]) => {
-    const least = name === 'queryMemoryBytes' || name === 'stragglerFactor' ? 0 : 1;
+    const least = MAY_BE_ZERO.has(name) ? 0 : 1;
     const kind = name.endsWith('Ms')
       ? duration(1)
       : /Bytes/.test(name)
@@ -231,6 +240,10 @@ export const nodeTable: Table<NodeSettings> = {
     isSecret: true,
     flag: null,
     help: 'the secret that webhooks are signed with; a second one while it is being replaced',
+  },
+  webhook: {
+    ...many(webhookKind),
+    help: 'a URL that is notified of every job that fails; failed+cancelled:URL names the ends; repeatable',
   },
   tlsCert: { ...none(path), help: 'the certificate of this node, PEM' },
   tlsKey: { ...none(path), help: 'its private key, PEM' },

@@ -8,6 +8,7 @@ import type {
   Settings,
   TaskId,
   TermId,
+  Webhook,
 } from '../../scheduler/core/index.ts';
 import {
   LeaderElection,
@@ -52,6 +53,7 @@ export interface CandidateOptions {
   readonly onLead: () => void;
   readonly measures: LeaderMeasures;
   readonly webhookSecrets: readonly string[];
+  readonly webhooks: readonly Webhook[];
   /** The store keeps this node from leading; null when it leads. */
   readonly onTrouble?: (trouble: MillraceError | null) => void;
 }
@@ -108,7 +110,7 @@ export class Candidate implements Part {
 
   start(addresses: Addresses): Promise<void> {
     const { store, clock, settings, nodeId, handshake, role } = this.#options;
-    const { planner, measures, webhookSecrets, onCommitted } = this.#options;
+    const { planner, measures, webhookSecrets, webhooks, onCommitted } = this.#options;
     this.#election = new LeaderElection({
       store,
       clock,
@@ -123,6 +125,7 @@ export class Candidate implements Part {
       planner,
       measures,
       webhookSecrets,
+      webhooks,
       onCommitted: (committed) => {
         onCommitted(committed);
         this.#feed.committed(committed);

@@ -15,6 +15,7 @@ import { EventFeed, StoreReader } from '../../edge/read/index.ts';
 import { Follower, Observer } from './follower.ts';
 import { BulkWorker } from './bulk/bulk-worker.ts';
 import { Candidate } from './candidate.ts';
+import { clusterWebhooks } from './cluster-webhooks.ts';
 import { credentialsFor } from './credentials.ts';
 import type { NodeCredentials } from './credentials.ts';
 import { Listeners } from './listeners.ts';
@@ -287,6 +288,7 @@ function partFor(options: NodeOptions, around: Surroundings): Part {
     say,
     measures: around.measures,
     webhookSecrets: config.node.webhookSecrets,
+    webhooks: clusterWebhooks(config.node),
     planner: queries.planner,
     onCommitted: queries.committed,
     onLead: () => {

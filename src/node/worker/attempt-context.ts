@@ -9,13 +9,16 @@ import {
 import type {
   Annotated,
   AttemptHooks,
+  EventOptions,
   MisuseError,
   TaskContext,
   OutputStream,
   TaskLog,
   WaitFor,
+  WaitForEvent,
   WaitOptions,
   WithAttemptHooks,
+  OneEvent,
   OneSignal,
 } from '../../tasks/executors/index.ts';
 import { deferred } from '../../kit/index.ts';
@@ -98,6 +101,14 @@ export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated 
     return scheduledAt === null ? null : new Date(scheduledAt);
   }
 
+  get startedBy(): TaskContext['startedBy'] {
+    return this.#owner.assignment.about?.startedBy ?? null;
+  }
+
+  get labels(): TaskContext['labels'] {
+    return this.#owner.assignment.about?.labels ?? {};
+  }
+
   get traceHeaders(): Readonly<Record<string, string>> {
     return traceFields(this.#owner);
   }
@@ -152,6 +163,22 @@ export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated 
     };
   }
 
+  get waitForEvent(): WaitForEvent {
+    return (name: string, event: string, given?: EventOptions & OneEvent) => {
+      const options = given ?? {};
+      const { nth = 1 } = options;
+      const next = (each: OneEvent): Promise<unknown> =>
+        this.#allWaits.waitForEvent(name, event, each);
+      const leftAside = (why: string, at: number): Promise<void> => {
+        this.log.warn(`ignoring an event ${event} that does not match its schema: ${why}`);
+        return this.#allWaits.unfit(event, `event/${name}#${at}`, why);
+      };
+      return this.#calls.begin({ kind: 'event', name: nth === 1 ? name : `${name}#${nth}` }, () =>
+        matchingSignal(next, options, leftAside),
+      ) as Promise<never>;
+    };
+  }
+
   get call(): TaskContext['call'] {
     return (name, what, input) =>
       this.#calls.begin({ kind: 'call', name }, () => this.#allWaits.call(name, what, input));
@@ -159,10 +186,16 @@ export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated 
 
   get submit(): TaskContext['submit'] {
     return (name, what, input, options) =>
-      this.#calls.begin({ kind: 'submit', name }, () => {
-        this.#submissions ??= new Submissions(this.#owner, this.#allSteps, this.#suspending);
-        return this.#submissions.submit(name, what, input, options);
-      });
+      this.#calls.begin({ kind: 'submit', name }, () =>
+        this.#allSubmissions.submit(name, what, input, options),
+      );
+  }
+
+  get send(): TaskContext['send'] {
+    return (name, event, data, options) =>
+      this.#calls.begin({ kind: 'send', name }, () =>
+        this.#allSubmissions.send(name, event, data, options),
+      );
   }
 
   get map(): TaskContext['map'] {
@@ -240,6 +273,11 @@ export class AttemptContext implements TaskContext, WithAttemptHooks, Annotated 
       this.#owner.tell(item, onVerdict);
     });
     return this.#steps;
+  }
+
+  get #allSubmissions(): Submissions {
+    this.#submissions ??= new Submissions(this.#owner, this.#allSteps, this.#suspending);
+    return this.#submissions;
   }
 
   get #allWaits(): Waits {

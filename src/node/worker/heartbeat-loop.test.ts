@@ -79,7 +79,7 @@ test('a heartbeat lists the held leases, and the last poll', async () => {
 test('a heartbeat carries the worker’s last measurements', async () => {
   const beat = loop();
   await clock.advance(2_000);
-  const figures = { residentBytes: 7, shuffleBytes: 8, diskFreeBytes: 9 };
+  const figures = { residentBytes: 7, shuffleBytes: 8, diskFreeBytes: 9, fetchBytesPerSecond: 10 };
   beat.heard(1, figures);
   await clock.advance(2_000);
   expect(leader.beats.map((each) => each.figures)).toEqual([undefined, figures]);

@@ -63,6 +63,9 @@ export interface OpenWorker {
 
 const LISTEN = '127.0.0.1:0';
 
+/** Of a worker that runs no queries. */
+const NO_USAGE = { shuffleBytes: 0, diskFreeBytes: 0, fetchBytesPerSecond: 0 };
+
 /** Not started: nothing has been said to the leader yet. */
 export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker> {
   const { slots, prefetch, stuck, drainMs, abortGraceMs, log, executors } = options;
@@ -72,7 +75,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   const line = local === undefined ? openConnection(channel) : openLocalConnection(local);
   let worker: Worker | null = null;
   const measures = new WorkerMeasures();
-  let usage: QueryNode['usage'] = () => ({ shuffleBytes: 0, diskFreeBytes: 0 });
+  let usage: QueryNode['usage'] = () => NO_USAGE;
   const figures = (): WorkerFigures => ({ residentBytes: process.memoryUsage.rss(), ...usage() });
   const facts = { nodeId, slots, running: () => worker?.atWork.length ?? 0, figures };
   const metrics = (isRegistered: boolean): string => measures.text(facts, isRegistered);
@@ -99,7 +102,7 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
     slots,
     executors,
     capabilities: allCapabilities(queries?.node.capabilities, options.capabilities),
-    ...(queries === null ? {} : { passing: () => queries.node.pressure() }),
+    ...(queries === null ? {} : connected(queries.node)),
     address: listener?.address ?? null,
     handshake: ownHandshake(queries?.node.duckdb ?? null),
     leader: line.leader,
@@ -130,6 +133,14 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
   };
   const { port = null, httpPort = null } = listener ?? {};
   return { nodeId, worker: made, port, httpPort, close };
+}
+
+/** What the leader hears of the queries on a worker, and what they hear of the leader. */
+function connected(node: QueryNode): Pick<WorkerOptions, 'passing' | 'onFetchWindow'> {
+  return {
+    passing: () => node.pressure(),
+    onFetchWindow: (bytes) => node.recommendWindow(bytes),
+  };
 }
 
 /** Tells the leader that the node is short of something, or no longer. */

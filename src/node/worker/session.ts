@@ -56,6 +56,8 @@ export interface SessionParts {
   readonly onCall: AttemptHost['onCall'];
   /** The leader wants this node to drain. */
   readonly onDrain: () => void;
+  /** The leader recommends to have so many bytes on the way from each node whose outputs are fetched. */
+  readonly onFetchWindow: (bytes: number) => void;
   /** What becomes of a handler that ignores its abort. */
   readonly stuck: 'end' | 'abandon';
   /** With `end`: the process cannot go on. */
@@ -311,7 +313,8 @@ export class WorkerSession {
     }
   }
 
-  #obey({ abort, drain, slowDownMs }: WorkerOrders): void {
+  #obey({ abort, drain, slowDownMs, fetchWindowBytes }: WorkerOrders): void {
+    if (fetchWindowBytes !== undefined) this.#parts.onFetchWindow(fetchWindowBytes);
     for (const lease of abort) {
       const attempt = this.#slots.get(lease);
       if (attempt === undefined || attempt.state === 'ended') continue;

@@ -4,7 +4,6 @@
  * its context settles any more: no `catch` and no `finally` of it runs.
  */
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { SignalShape } from '../../scheduler/core/index.ts';
 import { PAYLOAD_BYTES_MAX } from '../../scheduler/contract/index.ts';
 import type { CalledJob, WorkerSuspension } from '../../scheduler/contract/index.ts';
 
@@ -100,8 +99,8 @@ export class Suspension {
     return this.#standStill();
   }
 
-  signal(step: string, name: string, shape?: SignalShape): Promise<never> {
-    this.#signals.set(step, { step, name, ...(shape === undefined ? {} : { shape }) });
+  signal(signal: Wait['signals'][number]): Promise<never> {
+    this.#signals.set(signal.step, signal);
     return this.#standStill();
   }
 

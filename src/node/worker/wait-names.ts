@@ -1,5 +1,6 @@
 /** The names of the steps that waits leave, and of the jobs that a task calls. */
 import { createHash } from 'node:crypto';
+import { EVENT_END_STEP, EVENT_STEP } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
 
@@ -10,6 +11,9 @@ export const untilStep = (name: string): string => `$until/${name}`;
 /** `{"value": ...}`, or `{"timeout": true}` when the time was over first. When it was taken is in a step
  * beside it: see `takenAtStep`. */
 export const signalStep = (name: string): string => `$signal/${name}`;
+/** As those of a signal. */
+export const eventStep = (name: string): string => `${EVENT_STEP}${name}`;
+export const eventEndStep = (name: string): string => `${EVENT_END_STEP}${name}`;
 /** `{"jobId", "state", "at", "result", "error"}`. */
 export const jobStep = (name: string): string => `$job/${name}`;
 

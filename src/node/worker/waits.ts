@@ -1,16 +1,19 @@
 /** Sleeping, waiting for a signal, calling a job. Each leaves a step, which answers later attempts. */
 import {
+  EVENT_WAIT,
   ID_LENGTH_MAX,
   MillraceError,
   UNFIT_STEP,
   isId,
   nthSignalStep,
+  readEventMatch,
+  readUserEvent,
   takenAtStep,
 } from '../../scheduler/core/index.ts';
-import type { JobId, Json, TaskError } from '../../scheduler/core/index.ts';
+import type { AwaitedSignal, JobId, Json, TaskError } from '../../scheduler/core/index.ts';
 import { ChildJobError, jsonText } from '../../tasks/executors/index.ts';
-import type { Callable, OneSignal } from '../../tasks/executors/index.ts';
-import { durationMs } from '../../kit/index.ts';
+import type { Callable, OneEvent, OneSignal } from '../../tasks/executors/index.ts';
+import { defined, durationMs } from '../../kit/index.ts';
 import type { Duration } from '../../kit/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
 import type { AttemptSpan } from './attempt-span.ts';
@@ -19,7 +22,15 @@ import { checkName } from './steps.ts';
 import type { Steps } from './steps.ts';
 import { FIRST_OF_ALL } from './suspension.ts';
 import type { Suspension } from './suspension.ts';
-import { childJobId, jobStep, signalStep, sleepStep, untilStep } from './wait-names.ts';
+import {
+  childJobId,
+  eventEndStep,
+  eventStep,
+  jobStep,
+  signalStep,
+  sleepStep,
+  untilStep,
+} from './wait-names.ts';
 
 export interface WaitsOwner {
   readonly assignment: ReadyAssignment;
@@ -58,20 +69,42 @@ export class Waits {
     if (typeof name !== 'string' || !isId(name)) throw badSignal(name);
     const { timeout, as = name, nth = 1, shape } = options;
     checkName('wait', as);
-    const forMs =
-      timeout === undefined
-        ? null
-        : this.#checkedMs(`The timeout of the wait for ${name}`, timeout);
     const step = nthSignalStep(signalStep(as), nth);
+    const what = `The timeout of the wait for ${name}`;
+    return this.#next({ step, name, ...defined({ shape }) }, untilStep(as), what, timeout);
+  }
+
+  /** The next one of that name that has these values. */
+  async waitForEvent(name: string, event: string, options: OneEvent): Promise<unknown> {
+    checkName('wait for an event', name);
+    const { timeout, match, nth = 1, shape } = options;
+    const known = readUserEvent(event, '');
+    const signal = {
+      step: nthSignalStep(eventStep(name), nth),
+      name: `${EVENT_WAIT}${known}`,
+      match: readEventMatch(match, '/match'),
+      ...defined({ shape }),
+    };
+    const what = `The timeout of the wait for the event ${known}`;
+    return this.#next(signal, eventEndStep(name), what, timeout);
+  }
+
+  async #next(
+    signal: AwaitedSignal,
+    end: string,
+    what: string,
+    timeout: Duration | Date | undefined,
+  ): Promise<unknown> {
+    const { step } = signal;
+    const forMs = timeout === undefined ? null : this.#checkedMs(what, timeout);
     const known = this.#steps.recorded(step);
     if (known !== undefined) {
       const { timeout: isInVain, value } = JSON.parse(known) as SignalBody;
-      if (isInVain === true) await this.#suspension.over(this.#timeIn(untilStep(as)), 'time');
+      if (isInVain === true) await this.#suspension.over(this.#timeIn(end), 'time');
       else await this.#suspension.over(this.#timeIn(takenAtStep(step)), 'event');
       return value;
     }
-    if (forMs === null) return this.#suspension.signal(step, name, shape);
-    const end = untilStep(as);
+    if (forMs === null) return this.#suspension.signal(signal);
     if (this.#wasOver(end)) {
       // Written down before it is believed: a signal that comes now must not change what was seen.
       const keep = (): Promise<void> => this.#steps.keep(step, { timeout: true });
@@ -79,7 +112,7 @@ export class Waits {
       return undefined;
     }
     void this.#suspension.sleep(end, this.#restMs(end, forMs)).catch(() => {});
-    return this.#suspension.signal(step, name, shape);
+    return this.#suspension.signal(signal);
   }
 
   /** A signal was ignored: its sender should be able to see that. Logged once per run. */

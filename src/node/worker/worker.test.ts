@@ -247,6 +247,15 @@ test('a requested backoff of the leader is respected', async () => {
   expect(leader.polls).toHaveLength(2);
 });
 
+test('a window that the leader recommends reaches whoever fetches', async () => {
+  const windows: number[] = [];
+  await start({ onFetchWindow: (bytes) => windows.push(bytes) });
+  leader.orders = { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 4_096 };
+  leader.answer(true);
+  await calm();
+  expect(windows).toContain(4_096);
+});
+
 test('a parked poll accepts one more task for each ended one, without being renewed', async () => {
   const { clock } = await start({ slots: 2, prefetch: 0 });
   leader.give(...[1, 2, 3].map((no) => assignment(no, 'gate')));

@@ -60,6 +60,8 @@ export interface WorkerOptions {
   readonly onStuck: (error: MillraceError) => void;
   /** The session that lives now; null while there is none. */
   readonly onSession?: (session: OpenSession | null) => void;
+  /** See `WorkerOrders.fetchWindowBytes`. */
+  readonly onFetchWindow?: (bytes: number) => void;
   /** Awaited before a draining session says goodbye, until its time has passed. */
   readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
@@ -334,6 +336,7 @@ export class Worker implements StartStop {
       onStuck,
       onCall: ({ assignment: { jobId, taskId } }, what, names) =>
         this.#called.called(`${jobId}/${taskId}`, what, names),
+      onFetchWindow: (bytes) => this.#options.onFetchWindow?.(bytes),
       beforeLeave: async (signal) => beforeLeave?.(session, signal),
       onDrain: () => {
         log.info('The leader has asked this node to drain.');

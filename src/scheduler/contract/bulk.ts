@@ -1,26 +1,56 @@
 /** One action on all jobs that fit a filter. It is a job itself, run by the leader's own node. */
-import { JOB_STATES, MillraceError, isObject, isStorableText, readLabel } from '../core/index.ts';
-import type { JobState } from '../core/index.ts';
+import {
+  ANY_SIGNAL,
+  awaitedEvent,
+  JOB_STATES,
+  MillraceError,
+  PRIORITIES,
+  isId,
+  isObject,
+  isStorableText,
+  readLabel,
+  readMoment,
+  readStart,
+} from '../core/index.ts';
+import type { Instant, JobState, Json, Priority } from '../core/index.ts';
 import type { JobsQuery } from './reader-port.ts';
 
 export const BULK_EXECUTOR = 'millrace.bulk';
 /** The name of such a job, by which a new leader finds those that have not ended. */
 export const BULK_NAME = 'bulk';
 
-const ACTIONS = ['cancel', 'rerun', 'redrive'] as const;
-export type BulkAction = (typeof ACTIONS)[number];
+/** By action: the fields that say more of it. */
+const FIELDS = {
+  cancel: [],
+  rerun: [],
+  redrive: [],
+  remove: [],
+  signal: ['signal', 'value'],
+  priority: ['priority'],
+  reschedule: ['runAt'],
+} as const;
 
-export interface BulkRequest {
-  readonly action: BulkAction;
-  readonly filter: Pick<JobsQuery, 'state' | 'name' | 'labels'>;
-}
+export type BulkAction = keyof typeof FIELDS;
+
+/** What is done to each job. */
+export type BulkChange =
+  | { readonly action: 'cancel' | 'rerun' | 'redrive' | 'remove' }
+  | { readonly action: 'signal'; readonly signal: string; readonly value: Json }
+  | { readonly action: 'priority'; readonly priority: Priority }
+  | { readonly action: 'reschedule'; readonly runAt: Instant | 'now' };
+
+export type BulkRequest = BulkChange & { readonly filter: BulkFilter };
+
+const FILTER_FIELDS = ['state', 'name', 'labels', 'waitingFor', 'since', 'until'] as const;
+/** As lists take it. Times are milliseconds here, however they were given. */
+type BulkFilter = Pick<JobsQuery, (typeof FILTER_FIELDS)[number]>;
 
 /** The result of the job. */
 export interface BulkOutcome {
   /** Jobs that fit the filter. */
   readonly found: number;
   readonly changed: number;
-  /** There was nothing to do: a job to cancel had ended, one to rerun had not. */
+  /** There was nothing to do: say, a job to cancel had ended, one to rerun or remove had not. */
   readonly unchanged: number;
   readonly failed: number;
   /** The first few that failed. */
@@ -29,24 +59,72 @@ export interface BulkOutcome {
 
 /** Throws `bad_input` with the path of the field. */
 export function readBulkRequest(value: unknown): BulkRequest {
-  const { action, filter } = fieldsOf(value, '', ['action', 'filter']);
-  const known = ACTIONS.find((each) => each === action);
-  if (known === undefined) throw bad('/action', `It must be one of ${ACTIONS.join(', ')}.`);
-  const { state, name, labels } = fieldsOf(filter, '/filter', ['state', 'name', 'labels']);
-  if (state === undefined && name === undefined && labels === undefined)
+  const action = ACTIONS.find((each) => isObject(value) && value['action'] === each);
+  // Whether it is an object at all comes first.
+  const fields = fieldsOf(value, '', ['action', 'filter', ...(action ? FIELDS[action] : EVERY)]);
+  if (action === undefined) throw bad('/action', `It must be one of ${ACTIONS.join(', ')}.`);
+  return { ...changeOf(action, fields), filter: filterOf(fields['filter']) };
+}
+
+const ACTIONS = Object.keys(FIELDS) as readonly BulkAction[];
+const EVERY: readonly string[] = Object.values(FIELDS).flat();
+
+function changeOf(action: BulkAction, fields: Readonly<Record<string, unknown>>): BulkChange {
+  switch (action) {
+    case 'cancel':
+    case 'rerun':
+    case 'redrive':
+    case 'remove':
+      return { action };
+    case 'signal': {
+      const { signal, value = null } = fields;
+      if (typeof signal !== 'string' || !isId(signal))
+        throw bad('/signal', 'It is not a valid signal name.');
+      return { action, signal, value: value as Json };
+    }
+    case 'priority': {
+      const priority = PRIORITIES.find((each) => each === fields['priority']);
+      if (priority === undefined) throw bad('/priority', 'It must be 0, 1, 2 or 3.');
+      return { action, priority };
+    }
+    case 'reschedule': {
+      const { runAt } = fields;
+      return { action, runAt: runAt === 'now' ? runAt : readStart(runAt, () => '/runAt') };
+    }
+  }
+}
+
+function filterOf(value: unknown): BulkFilter {
+  const fields = fieldsOf(value, '/filter', FILTER_FIELDS);
+  const { state, name, labels, waitingFor, since, until } = fields;
+  if (FILTER_FIELDS.every((field) => fields[field] === undefined)) {
     throw bad(
       '/filter',
       'It is empty, so it would fit every job.',
-      'Give a state, a name or labels.',
+      'Give a state, a name, labels, a signal or a time.',
     );
+  }
   return {
-    action: known,
-    filter: {
-      ...(state === undefined ? {} : { state: stateOf(state) }),
-      ...(name === undefined ? {} : { name: nameOf(name) }),
-      ...(labels === undefined ? {} : { labels: labelsOf(labels) }),
-    },
+    ...(state === undefined ? {} : { state: stateOf(state) }),
+    ...(name === undefined ? {} : { name: nameOf(name) }),
+    ...(labels === undefined ? {} : { labels: labelsOf(labels) }),
+    ...(waitingFor === undefined ? {} : { waitingFor: signalOf(waitingFor) }),
+    ...(since === undefined ? {} : { since: momentOf(since, 'since') }),
+    ...(until === undefined ? {} : { until: momentOf(until, 'until') }),
   };
+}
+
+const momentOf = (value: unknown, field: string): Instant =>
+  readMoment(value, () => `/filter/${field}`);
+
+function signalOf(value: unknown): string {
+  if (typeof value === 'string' && (value === ANY_SIGNAL || isId(awaitedEvent(value) ?? value)))
+    return value;
+  throw bad(
+    '/filter/waitingFor',
+    'It is not a valid signal name.',
+    'Use `event/NAME` for an event, `*` for anything.',
+  );
 }
 
 function stateOf(value: unknown): JobState {

@@ -10,6 +10,9 @@ export interface FlowShape {
   readonly input: JsonObject;
   /** The events that start it. Absent in the answer of a server of an earlier version. */
   readonly on?: readonly string[];
+  /** The schedules that it declares, and why one is not there as it is declared. Absent in the answer of a server of an
+   * earlier version. */
+  readonly schedules?: readonly { readonly id: string; readonly note?: string }[];
   /** Live nodes that have it, in any version. */
   readonly nodes: readonly NodeId[];
 }

@@ -8,6 +8,7 @@ import type {
   StartedBy,
   TaskId,
   Trace,
+  WokenTask,
 } from '../core/index.ts';
 
 export type { JobReply } from '../core/index.ts';
@@ -37,7 +38,12 @@ export interface EventReply {
   readonly id: string;
   /** One for each flow that it starts, by name. */
   readonly jobs: readonly { readonly flow: string; readonly outcome: JobReply | MillraceError }[];
-  /** That no flow is started by it. */
+  /** Tasks that waited for it, and jobs that it has cancelled: the first ones of each. */
+  readonly woken: readonly WokenTask[];
+  readonly cancelled: readonly JobId[];
+  /** How many more were woken or cancelled. */
+  readonly unlisted?: number;
+  /** That it has no effect, or not on everybody that it means. */
   readonly note?: string;
 }
 
@@ -55,13 +61,16 @@ export interface JobService {
   submit(document: unknown, options: SubmitOptions): Promise<JobReply>;
   /** One answer for each job, in order: a job that is refused does not affect the others. */
   submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]>;
-  /** Starts every flow that listens to the event. Its name and its body `{data, id, labels}` are unchecked. */
+  /** Starts every flow that listens to the event, wakes tasks and cancels jobs. Its name and its body `{data, id, labels}` are unchecked. */
   send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply>;
   /** Plans the request, which is unchecked, and submits the job that runs it. */
   submitQuery(request: unknown, options: SubmitOptions, signal: AbortSignal): Promise<JobReply>;
   cancel(jobId: JobId, reason: string): Promise<JobReply>;
   /** For the job and all its tasks that have not ended; one that has ended is not changed. It is unchecked. */
   setPriority(jobId: JobId, priority: unknown): Promise<JobReply>;
+  /** A job that waits for its time starts at this one (unchecked; `now` for at once). Any other is not changed, and `why`
+   * says why not. */
+  reschedule(jobId: JobId, runAt: unknown): Promise<JobReply>;
   /** Removes an ended job and all that is stored of it. A live one is refused. */
   remove(jobId: JobId): Promise<void>;
   /** Runs again what did not succeed. With `expectedRun`, only if the job is still at that run. */

@@ -1,6 +1,6 @@
 /** The port for reads, for the API and observers. A node with a database reads there, an observer answers from what it
  * has seen; the only difference is `asOf`. */
-import type { JobId, JobState, LeaderAddress, TaskId } from '../core/index.ts';
+import type { Instant, JobId, JobState, LeaderAddress, TaskId } from '../core/index.ts';
 import type {
   AsOf,
   DeadTask,
@@ -32,6 +32,9 @@ export interface JobsQuery {
   readonly labels?: readonly string[];
   /** Only jobs with a task that waits for a signal of this name, or for any: `*`. */
   readonly waitingFor?: string;
+  /** Only jobs that were created at this time or later, and before `until`. */
+  readonly since?: Instant;
+  readonly until?: Instant;
   readonly limit: number;
   readonly cursor?: string;
 }

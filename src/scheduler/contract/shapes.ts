@@ -174,6 +174,8 @@ export interface WorkerFigures {
   readonly shuffleBytes: number;
   /** Of the disk that they lie on; 0 where it is not known. */
   readonly diskFreeBytes: number;
+  /** What it takes in of the outputs of other workers, while it is fetching; 0 if it is not. */
+  readonly fetchBytesPerSecond: number;
 }
 
 export interface NodeShape<At = string> {
@@ -273,6 +275,21 @@ export interface StageShape {
   readonly filters: readonly StageFilter[];
   /** Rows that these filters have left out; null if nobody has counted them, which only EXPLAIN ANALYZE asks for. */
   readonly filteredRows: number | null;
+  /** Whether a side of its join is broadcast, decided by the size of that side; null before that, or if it never is. */
+  readonly join: StageJoin | null;
+}
+
+/** Decided when the stage of the smaller side has ended, before the other side is exchanged. */
+export interface StageJoin {
+  /** The stage whose size decides, and its rows and bytes: as written, or as much as they seem to be in memory. */
+  readonly build: number;
+  readonly rows: number;
+  readonly bytes: number;
+  /** The setting `broadcastThresholdBytes`. */
+  readonly thresholdBytes: number;
+  /** The stage of the other side, which does not run if `isBroadcast`. */
+  readonly probe: number;
+  readonly isBroadcast: boolean;
 }
 
 /** Decided when the stage that has the keys has ended, from the values in its output. */

@@ -130,6 +130,8 @@ export interface CalledJob {
 /** Orders, and how long the leader would like to be left alone. */
 export interface WorkerOrders extends Orders {
   readonly slowDownMs: number;
+  /** How many bytes to have on the way from each node whose outputs are fetched. Absent if nothing is recommended. */
+  readonly fetchWindowBytes?: number;
 }
 
 export interface PollReply {

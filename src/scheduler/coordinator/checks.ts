@@ -8,9 +8,10 @@ import {
   isOccurrenceId,
   checkStorable,
   parseCapabilities,
+  readStart,
   utf8Bytes,
 } from '../core/index.ts';
-import type { NodeOffer, Priority, Settings } from '../core/index.ts';
+import type { Instant, NodeOffer, Priority, Settings } from '../core/index.ts';
 import type { PollRequest } from '../contract/index.ts';
 import { payloadFault } from './payload-checks.ts';
 import { cleanText } from './text.ts';
@@ -92,6 +93,15 @@ export function checkPriority(value: unknown): Priority {
     what: 'The priority must be 0, 1, 2 or 3.',
     todo: '0 is urgent, 3 is low.',
   });
+}
+
+/** Null for now. */
+export function checkRunAt(value: unknown): Instant | null {
+  if (value === 'now') return null;
+  if (value !== undefined) return readStart(value, () => '/runAt');
+  const what = 'The time to start at is missing.';
+  const todo = "Give runAt, such as '2026-11-15T02:00:00Z' or 'now'.";
+  throw new MillraceError({ code: 'bad_input', path: '/runAt', what, todo });
 }
 
 /** The stored form of a signal: its value, in an object. `body` is JSON text. */

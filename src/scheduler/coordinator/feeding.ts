@@ -54,6 +54,20 @@ function feedEvent(
   for (const { job } of images) forgetIfOver(state, job.no);
 }
 
+/** A decision may end tasks that another one waits for. Each event takes a task from those that are undecided. */
+function decideAll(
+  state: SchedulerState,
+  now: Instant,
+  effects: CommitBatch['effects'],
+  decide: () => readonly SchedulerEvent[],
+): void {
+  while (state.undecided.size > 0) {
+    const events = decide();
+    if (events.length === 0) return;
+    for (const event of events) step(state, event, now, effects);
+  }
+}
+
 /** After the inputs: what has become due, what the leader itself can decide, then work for waiting polls. */
 export function finish(
   state: SchedulerState,
@@ -64,7 +78,7 @@ export function finish(
 ): MillraceError | null {
   try {
     if (mayTick) step(state, { type: 'tick' }, now, effects);
-    if (state.undecided.size > 0) for (const event of decide()) step(state, event, now, effects);
+    decideAll(state, now, effects, decide);
     step(state, { type: 'assign' }, now, effects);
     effects.check(state);
     if (state.isAudited) auditState(state);

@@ -3,13 +3,13 @@
  * others; every call may be repeated without harm.
  */
 import {
-  MillraceError,
   explain,
   forkDocument,
   heldTasks,
   isFinished,
   isMillraceError,
   isUnkept,
+  listParser,
   parseJobDocument,
   withInput,
 } from '../core/index.ts';
@@ -21,7 +21,8 @@ import type {
   JobId,
   JobImage,
   JobRow,
-  ReplyBody,
+  ListParser,
+  MillraceError,
   Rerun,
   SchedulerEvent,
   Seed,
@@ -46,11 +47,13 @@ import {
   checkId,
   checkNewJobId,
   checkPriority,
+  checkRunAt,
   idempotencyKeyIn,
   wrappedSignal,
 } from './checks.ts';
 import { asFault, hasEnded, noSecret, notKept, unknownJob, unknownTask } from './faults.ts';
 import { takeInInbox } from './inbox-rows.ts';
+import { asJob, asRescheduled, unchangedRow } from './job-replies.ts';
 import { noQueries } from './query-planner.ts';
 import { sendEvent } from './send-event.ts';
 import type { ServiceOptions } from './service-options.ts';
@@ -85,12 +88,14 @@ export class LeaderJobService implements JobService {
   }
 
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
-    return this.submitParsed(this.#parsed(document, options.jobId), options);
+    const parse = listParser(this.#options.settings);
+    return this.submitParsed(this.#parsed(document, options.jobId, parse), options);
   }
 
   submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]> {
+    const parse = listParser(this.#options.settings);
     return submitList(jobs, {
-      parse: (job) => this.#parsed(job.document, job.jobId),
+      parse: (job) => this.#parsed(job.document, job.jobId, parse),
       submit: (document, options) => this.submitParsed(document, options),
       submitNew: (fresh) => this.#submitNew(fresh),
       takenIds: (ids) => this.#options.store.takenIds(this.#shard, ids),
@@ -111,14 +116,12 @@ export class LeaderJobService implements JobService {
   }
 
   send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply> {
-    const { flows } = this.#options;
-    return sendEvent(event, body, options, { flows, submitAll: (jobs) => this.submitAll(jobs) });
+    return sendEvent(event, body, options, this.#options, (jobs) => this.submitAll(jobs));
   }
 
-  #parsed(document: unknown, jobId: JobId): JobDocument {
+  #parsed(document: unknown, jobId: JobId, parse: ListParser): JobDocument {
     checkNewJobId(jobId);
-    const { flows, settings } = this.#options;
-    const parsed = parseJobDocument(flows.document(document), settings);
+    const parsed = parse(this.#options.flows.document(document));
     this.#checkSecret(parsed);
     return parsed;
   }
@@ -228,6 +231,12 @@ export class LeaderJobService implements JobService {
     const priority = checkPriority(given);
     const event = (ask: Ask): SchedulerEvent => ({ type: 'setPriority', ask, jobId, priority });
     return this.#askAbout(jobId, (row) => !isFinished(row.state), event);
+  }
+
+  async reschedule(jobId: JobId, given: unknown): Promise<JobReply> {
+    const runAt = checkRunAt(given);
+    const event = (ask: Ask): SchedulerEvent => ({ type: 'reschedule', ask, jobId, runAt });
+    return asRescheduled(await this.#askAbout(jobId, (row) => !isFinished(row.state), event));
   }
 
   /** Nobody submits a job of this id meanwhile, or brings it back into memory. */
@@ -386,15 +395,6 @@ export class LeaderJobService implements JobService {
   get #shard(): number {
     return this.#options.shard;
   }
-}
-
-function unchangedRow({ id: jobId, state, run }: JobRow): JobReply {
-  return { jobId, state, run, changed: false };
-}
-
-function asJob(reply: ReplyBody): JobReply {
-  if (reply.type === 'job') return reply;
-  throw new MillraceError({ code: 'invariant', what: `a job was asked, ${reply.type} answered` });
 }
 
 const lockedId = (id: JobId): string => `id/${id}`;

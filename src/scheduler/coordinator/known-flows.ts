@@ -14,8 +14,9 @@ import {
   flowDocument,
   isMillraceError,
   parseFlows,
+  schedulesOf,
 } from '../core/index.ts';
-import type { FlowDeclaration, Json, NodeId, Settings } from '../core/index.ts';
+import type { FlowDeclaration, Json, JsonObject, NodeId, Settings } from '../core/index.ts';
 import type { FlowService, FlowShape } from '../contract/index.ts';
 import type { Store, Term } from '../store/index.ts';
 
@@ -41,6 +42,12 @@ export class KnownFlows implements FlowService {
   readonly #byName: Map<string, readonly FlowDeclaration[]>;
   /** Flows of which a version, perhaps not the current one, is started by the event. Null after a change. */
   #byEvent: ReadonlyMap<string, readonly string[]> | null = null;
+  /** Flows of which a version, perhaps not the current one, declares schedules. Null after a change. */
+  #scheduling: readonly string[] | null = null;
+  /** Removes the schedules that a flow has declared. */
+  #onForget: (name: string) => Promise<void> = () => Promise.resolve();
+  /** By flow, and by the id of a schedule: why it is not there as it is declared. */
+  readonly #notes: Map<string, ReadonlyMap<string, string>> = new Map();
   #last: Promise<unknown> = Promise.resolve();
 
   private constructor(
@@ -72,24 +79,62 @@ export class KnownFlows implements FlowService {
           version: flow.version,
           input: flow.input ?? { type: 'null' },
           on: eventsOf(flow),
+          schedules: this.#scheduleShapes(flow),
           nodes: having.map(({ id }) => id),
         },
       ];
     });
   }
 
+  #scheduleShapes(flow: FlowDeclaration): FlowShape['schedules'] & {} {
+    const notes = this.#notes.get(flow.name);
+    return schedulesOf(flow).map((each) => {
+      const id = declaredId(flow.name, each);
+      const note = notes?.get(id);
+      return { id, ...(note === undefined ? {} : { note }) };
+    });
+  }
+
+  /** Flows that declare schedules or have done so. */
+  get scheduling(): readonly string[] {
+    this.#scheduling ??= [...this.#byName]
+      .filter(([, versions]) => versions.some((each) => schedulesOf(each).length > 0))
+      .map(([name]) => name);
+    return this.#scheduling;
+  }
+
+  /** The current version of each of these flows, if a live node has it: while none has, nothing changes. */
+  live(names: readonly string[]): readonly FlowDeclaration[] {
+    const nodes = this.#options.nodes();
+    const offered = new Set(nodes.flatMap(({ flows }) => flows));
+    return names.flatMap((name) => {
+      const flow = this.#current(name, nodes);
+      return flow !== null && offered.has(`${name}@${flow.version}`) ? [flow] : [];
+    });
+  }
+
+  /** What is said of a flow's schedules in `list`. */
+  noteSchedules(name: string, notes: ReadonlyMap<string, string>): void {
+    this.#notes.set(name, notes);
+  }
+
+  onForget(act: (name: string) => Promise<void>): void {
+    this.#onForget = act;
+  }
+
   check(name: string): void {
     if (!this.#byName.has(name)) throw this.#unknown(name);
   }
 
-  /** The flows that the event starts now, by name. One without input is started without its data. */
-  listening(event: string): readonly { readonly flow: string; readonly takesInput: boolean }[] {
-    const candidates = this.#flowsByEvent().get(event) ?? [];
-    const nodes = candidates.length === 0 ? [] : this.#options.nodes();
+  /** The flows that the event starts now, in the order of their names. */
+  listening(event: string): readonly FlowDeclaration[] {
+    const candidates = this.#flowsByEvent().get(event);
+    // Asked at the end of each job, and mostly nobody listens.
+    if (candidates === undefined) return NONE;
+    const nodes = this.#options.nodes();
     return candidates.toSorted().flatMap((flow) => {
       const current = this.#current(flow, nodes);
-      const isStarted = current !== null && eventsOf(current).includes(event);
-      return isStarted ? [{ flow, takesInput: current.input !== null }] : [];
+      return current !== null && eventsOf(current).includes(event) ? [current] : [];
     });
   }
 
@@ -125,7 +170,7 @@ export class KnownFlows implements FlowService {
         [],
       );
       for (const [name, versions] of changed) this.#byName.set(name, versions);
-      this.#byEvent = null;
+      this.#byEvent = this.#scheduling = null;
       return changed.map(([name]) => name);
     });
   }
@@ -133,9 +178,11 @@ export class KnownFlows implements FlowService {
   async forget(name: string): Promise<void> {
     await this.#inTurn(async () => {
       this.check(name);
+      // First of all: it would be declared by nobody otherwise, and stay.
+      await this.#onForget(name);
       await this.#change([], [name]);
       this.#byName.delete(name);
-      this.#byEvent = null;
+      this.#byEvent = this.#scheduling = null;
     });
   }
 
@@ -204,6 +251,7 @@ export class KnownFlows implements FlowService {
 }
 
 const NAME_MAX = 80;
+const NONE: readonly never[] = [];
 
 /** Of one flow, in the order in which they are stored. One that cannot be read, because a server of another version has
  * stored it, is left out until a worker publishes it again: no leader may fail because of it. */
@@ -223,6 +271,11 @@ function versionsIn(declaration: string): readonly FlowDeclaration[] {
 export function flowsOf(capabilities: Readonly<Record<string, unknown>>): readonly string[] {
   const flows = capabilities[FLOWS_CAPABILITY];
   return Array.isArray(flows) ? (flows as readonly string[]) : [];
+}
+
+/** The id of a schedule that the flow declares. What is not text is refused when the schedule is made. */
+export function declaredId(flow: string, { id = flow }: JsonObject): string {
+  return typeof id === 'string' ? id : JSON.stringify(id);
 }
 
 function bad(path: string, what: string): MillraceError {

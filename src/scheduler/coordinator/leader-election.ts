@@ -24,6 +24,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'backlogMax'
   | 'measures'
   | 'webhookSecrets'
+  | 'webhooks'
   | 'handshake'
   | 'planner'
   | 'isProcessGone'

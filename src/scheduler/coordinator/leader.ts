@@ -15,6 +15,8 @@ import type {
   SchedulerFigures,
   SchedulerState,
   Settings,
+  SchedulerOptions,
+  Webhook,
 } from '../core/index.ts';
 import { isProcessGone as isGoneHere } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -31,6 +33,7 @@ import { Housekeeping } from './housekeeping.ts';
 import { InboxDrain } from './inbox-drain.ts';
 import { LeaderJobService } from './job-service.ts';
 import type { ServiceOptions } from './service-options.ts';
+import { DeclaredSchedules } from './declared-schedules.ts';
 import { KnownFlows, flowsOf } from './known-flows.ts';
 import type { FlowNode } from './known-flows.ts';
 import { KnownOperators } from './known-operators.ts';
@@ -71,8 +74,12 @@ export interface LeaderOptions {
   readonly backlogMax?: number;
   /** Those of the process; without them the leader has its own. */
   readonly measures?: LeaderMeasures;
+  /** Schedules that flows declare wait to be resumed: for tests of those flows. */
+  readonly pausesDeclaredSchedules?: boolean;
   /** What webhooks are signed with; without one they are not accepted. */
   readonly webhookSecrets?: readonly string[];
+  /** Servers that hear of the ends of all jobs. */
+  readonly webhooks?: readonly Webhook[];
 }
 
 export interface Elected {
@@ -102,18 +109,20 @@ export class Leader implements LeaderServices {
 
   /** Loads what is needed to serve, then serves and loads the rest. */
   static async start(options: LeaderOptions): Promise<Leader> {
-    const { store, clock, settings, calendar, elected } = options;
+    const { store, clock, settings, elected } = options;
     const leaderTerm = new LeaderTerm(store, clock, settings, elected);
-    const { isAudited = false } = options;
-    const load = { store, leaderTerm, scheduler: { settings, calendar, isAudited } };
-    const memory = await renewing(load, clock, () => loadFirst(load));
     const { nodeId, term } = elected;
+    let begun: Dispatcher | null = null;
+    const nodes = (): readonly FlowNode[] => (begun === null ? [] : flowNodes(begun));
+    // Before the first job can end: flows may listen to it.
+    const flows = await KnownFlows.load({ store, term, settings, nodes });
+    const load = { store, leaderTerm, scheduler: schedulerOf(options, flows) };
+    const memory = await renewing(load, clock, () => loadFirst(load));
     const operators = await KnownOperators.load(store, term);
-    const announced = { epoch: term.epoch, nodeId };
-    announceTerm(memory.state, announced, leaderTerm.time.now(), memory.effects);
+    const now = leaderTerm.time.now();
+    announceTerm(memory.state, { epoch: term.epoch, nodeId }, now, memory.effects);
     const { loss = null } = elected;
-    if (loss !== null)
-      announceLoss(memory.state, lossDetail(loss), leaderTerm.time.now(), memory.effects);
+    if (loss !== null) announceLoss(memory.state, lossDetail(loss), now, memory.effects);
     const { isProcessGone = isGoneHere } = options;
     endSessionOf(elected.previous ?? null, memory, leaderTerm.time.now(), isProcessGone);
     const housekeeping = new Housekeeping({ store, clock, settings, term }, (why) =>
@@ -154,6 +163,7 @@ export class Leader implements LeaderServices {
       },
       ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
     });
+    begun = dispatcher;
     // A leader that knows only some of the jobs would leave the others waiting for ever.
     const streamIn = (): Promise<void> => {
       const memory = memories;
@@ -163,8 +173,6 @@ export class Leader implements LeaderServices {
     };
     const loaded = streamIn();
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const nodes = (): readonly FlowNode[] => flowNodes(dispatcher);
-    const flows = await KnownFlows.load({ store, term, settings, nodes });
     const parts = { dispatcher, payloads, queries, operators, flows, measures, taskLogs };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
@@ -194,9 +202,11 @@ export class Leader implements LeaderServices {
     this.jobs = new LeaderJobService(shared);
     this.schedules = new LeaderScheduleService(shared, calendar);
     this.queues = new LeaderQueueService(parts.dispatcher);
-    this.workers = new LeaderWorkerService(shared, parts.queries, (flows) =>
-      this.schedules.follow(flows),
-    );
+    const declared = new DeclaredSchedules({
+      ...{ dispatcher: parts.dispatcher, flows: parts.flows, schedules: this.schedules },
+      arePaused: options.pausesDeclaredSchedules === true,
+    });
+    this.workers = new LeaderWorkerService(shared, parts.queries, declared);
     this.loaded = loaded;
     this.#dispatcher = parts.dispatcher;
     this.#leaderTerm = leaderTerm;
@@ -239,6 +249,14 @@ export class Leader implements LeaderServices {
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+function schedulerOf(
+  { settings, calendar, isAudited = false, webhooks = [] }: LeaderOptions,
+  flows: KnownFlows,
+): Omit<SchedulerOptions, 'term'> {
+  const flowsOn = flows.listening.bind(flows);
+  return { settings, calendar, isAudited, ends: { flowsOn, webhooks } };
 }
 
 function decisionsOf(

@@ -9,6 +9,7 @@ import type {
   Batch,
   Json,
   LeaseName,
+  TaskEnd,
   TaskError,
   TaskId,
   TaskNo,
@@ -292,16 +293,20 @@ async function madeInput(
     characters += text?.length ?? 0;
     return ref === undefined || text === undefined ? undefined : reader.parsed(ref, text);
   };
-  const resolved = resolveInput(template, result, (id) => {
-    const { state, error } = outcomeOf(refs.get(id), outcomes) ?? UNKNOWN;
-    return endOf(state, error);
-  });
+  const outcome = (id: TaskId): Pick<Outcome, 'state' | 'error'> =>
+    outcomeOf(refs.get(id), outcomes) ?? UNKNOWN;
+  const end = (id: TaskId): TaskEnd => endOf(outcome(id).state, outcome(id).error);
+  const failure = (id: TaskId): TaskError | null =>
+    end(id) === 'failed' ? (outcome(id).error ?? CANCELLED) : null;
+  const resolved = resolveInput(template, result, end, failure);
   if (!resolved.ok) {
     return resolved.error === null ? { skipped: resolved.skipped } : { error: resolved.error };
   }
   const input = boundedText(resolved.input, characters, GIVEN_BYTES_MAX);
   return input ?? tooLarge('Its input, with all results in it, is', INPUT_TODO);
 }
+
+const CANCELLED: TaskError = { code: 'cancelled', message: 'the task was cancelled' };
 
 /** A task that is not there has done nothing. */
 const UNKNOWN = { state: 'skipped', error: null } as const;
@@ -357,7 +362,7 @@ function ready(
   steps: readonly StepRecord[],
   children: readonly ChildOutcome[],
 ): ReadyAssignment {
-  return {
+  const made: ReadyAssignment = {
     lease: assignment.lease,
     jobId: assignment.jobId,
     taskId: assignment.taskId,
@@ -375,4 +380,5 @@ function ready(
     steps,
     children,
   };
+  return assignment.about === undefined ? made : { ...made, about: assignment.about };
 }

@@ -7,10 +7,11 @@ import type { WorkerReport } from '../contract/index.ts';
 import { CALLED_JOB } from './called-jobs.ts';
 import { payloadFault, sizeFault, stepNameFault } from './payload-checks.ts';
 import { checkedDocument, checkedSuspension, reservedNameFault } from './suspension-checks.ts';
-import type { LeasedJob, SuspensionChecks } from './suspension-checks.ts';
+import type { LeasedJob } from './suspension-checks.ts';
+import { type EventChecks, checkedEvent, isEventDocument } from './task-events.ts';
 import { cleanText } from './text.ts';
 
-export interface ReportChecks extends SuspensionChecks {
+export interface ReportChecks extends EventChecks {
   /** The job of the lease, if it is in memory; otherwise null. */
   readonly jobOf: (lease: LeaseName) => LeasedJob | null;
 }
@@ -69,9 +70,16 @@ function checkedSubmission(
   const wrong = reservedNameFault(step);
   if (wrong !== null)
     return failed(lease, 'bad_step', `the name ${name.slice(0, 80)} of a submission ${wrong}`);
+  const jobId = submittedJobId(lease, run, name);
+  if (isEventDocument(document)) {
+    const event = checkedEvent(document, jobId, checks);
+    if ('code' in event) return failed(lease, event.code, event.message);
+    const { sent, refused } = event;
+    const body = JSON.stringify({ id: jobId, ...(refused.length > 0 && { refused }) });
+    return { kind: 'step', lease, name: step, body, sent };
+  }
   const parsed = checkedDocument(document, checks, null);
   if ('code' in parsed) return failed(lease, parsed.code, parsed.message);
-  const jobId = submittedJobId(lease, run, name);
   const job = { jobId, document: parsed.document, ended: null };
   return { kind: 'step', lease, name: step, body: JSON.stringify({ jobId }), job };
 }

@@ -8,6 +8,7 @@ import type {
   JobImage,
   JobState,
   ReportItem,
+  SentFromTask,
   SubmittedJob,
   TaskDocument,
 } from '../core/index.ts';
@@ -31,7 +32,8 @@ const LOOKS = 16;
 /** Null when nothing has to be looked up. */
 export function lookUp(where: Where, items: readonly ReportItem[]): (() => Promise<Found>) | null {
   // Most reports add nothing.
-  if (!items.some((item) => item.kind === 'suspended' || hasJob(item))) return null;
+  if (!items.some((item) => item.kind === 'suspended' || hasJob(item) || hasEvent(item)))
+    return null;
   const jobs = items.flatMap(jobsOf);
   const called = jobs.flatMap(({ document }) => document?.tasks ?? []);
   const tasks = [...items.flatMap(childrenOf), ...called];
@@ -73,6 +75,12 @@ export function withFound(item: ReportItem, { keys, ended }: Found): ReportItem 
   if (hasJob(item)) {
     return { ...item, job: { ...item.job, ...keys, ended: ended.get(item.job.jobId) ?? null } };
   }
+  if (hasEvent(item)) {
+    const jobs = item.sent.jobs.map((job) => {
+      return { ...job, ...keys, ended: ended.get(job.jobId) ?? null };
+    });
+    return { ...item, sent: { ...item.sent, jobs } };
+  }
   if (item.kind !== 'suspended') return item;
   const { until } = item;
   if (until.type === 'children') return { ...item, until: { ...until, ...keys } };
@@ -91,11 +99,20 @@ function hasJob(item: ReportItem): item is SubmittingStep {
   return item.kind === 'step' && item.job !== undefined;
 }
 
+type SendingStep = Extract<ReportItem, { readonly kind: 'step' }> & {
+  readonly sent: SentFromTask;
+};
+
+function hasEvent(item: ReportItem): item is SendingStep {
+  return item.kind === 'step' && item.sent !== undefined;
+}
+
 function childrenOf(item: ReportItem): readonly TaskDocument[] {
   return item.kind === 'suspended' && item.until.type === 'children' ? item.until.tasks : [];
 }
 
 function jobsOf(item: ReportItem): readonly (ChildJob | SubmittedJob)[] {
   if (hasJob(item)) return [item.job];
+  if (hasEvent(item)) return item.sent.jobs;
   return item.kind === 'suspended' && item.until.type === 'wait' ? item.until.jobs : [];
 }

@@ -1,45 +1,119 @@
-/** An event: one job for each flow that it starts. All of them are submitted together. */
-import { EVENT_FLOWS_MAX, MillraceError, didYouMean, readSentEvent } from '../core/index.ts';
+/**
+ * An event: one job for each flow that it starts, tasks that wait for it go on, jobs that name it are cancelled. All of it
+ * is committed before the answer. Jobs that exist are woken or cancelled before others are made.
+ */
+import {
+  EVENT_FLOWS_MAX,
+  MillraceError,
+  didYouMean,
+  eventInput,
+  readSentEvent,
+} from '../core/index.ts';
+import type { Ask, EventFate, Raised, ReplyBody, SchedulerState } from '../core/index.ts';
 import { eventJobId } from '../contract/index.ts';
 import type { EventReply, JobService, SendOptions } from '../contract/index.ts';
+import type { Dispatcher } from './dispatcher.ts';
 import type { KnownFlows } from './known-flows.ts';
 
 export interface SendPort {
   readonly flows: Pick<KnownFlows, 'listening' | 'events'>;
-  readonly submitAll: JobService['submitAll'];
+  readonly dispatcher: Pick<Dispatcher, 'ask' | 'peek'>;
 }
+
+/** Of woken tasks, and of cancelled jobs. */
+const LISTED_MAX = 1_000;
 
 /** Name and body are unchecked. A flow that refuses the data does not affect the others. */
 export async function sendEvent(
   name: unknown,
   body: unknown,
   { newId, trace = null }: SendOptions,
-  { flows, submitAll }: SendPort,
+  { flows, dispatcher }: SendPort,
+  submitAll: JobService['submitAll'],
 ): Promise<EventReply> {
   const { name: event, data, labels, ...sent } = readSentEvent(name, body);
   const id = sent.id ?? newId();
   const listening = flows.listening(event);
-  if (listening.length === 0) return { event, id, jobs: [], note: nobody(event, flows.events()) };
   if (listening.length > EVENT_FLOWS_MAX) throw tooMany(event, listening.length);
-  const outcomes = await submitAll(
-    listening.map(({ flow, takesInput }) => ({
-      document: { flow, ...(takesInput ? { input: data } : {}), ...(labels && { labels }) },
+  // In this order, and in one batch where no id has to be looked up.
+  const raising = raiseAll(dispatcher, { name: event, id, data: JSON.stringify(data) });
+  // Refused before anything has started: an event without an id of its own cannot be repeated.
+  if (!dispatcher.peek(({ isComplete }) => isComplete)) await raising;
+  const submitting = submitAll(
+    listening.map((flow) => ({
+      document: { flow: flow.name, ...eventInput(flow, data), ...(labels && { labels }) },
       ...(sent.id === null
         ? { jobId: newId(), isFresh: true }
-        : { jobId: eventJobId(event, id, flow) }),
+        : { jobId: eventJobId(event, id, flow.name) }),
       trace,
       startedBy: { event, id },
     })),
   );
-  const jobs = listening.flatMap(({ flow }, at) => {
+  const [fate, outcomes] = await Promise.all([raising, submitting]);
+  const jobs = listening.flatMap(({ name: flow }, at) => {
     const outcome = outcomes[at];
     return outcome === undefined ? [] : [{ flow, outcome }];
   });
-  return { event, id, jobs };
+  const note =
+    jobs.length + fate.woken.length + fate.cancelled.length + fate.full.length === 0
+      ? nobody(event, [...flows.events(), ...dispatcher.peek(awaitedEvents)])
+      : overfull(fate);
+  const unlisted = [fate.woken, fate.cancelled]
+    .map(({ length }) => Math.max(0, length - LISTED_MAX))
+    .reduce((sum, count) => sum + count);
+  return {
+    event,
+    id,
+    jobs,
+    woken: fate.woken.slice(0, LISTED_MAX),
+    cancelled: fate.cancelled.slice(0, LISTED_MAX),
+    ...(unlisted > 0 && { unlisted }),
+    ...(note !== null && { note }),
+  };
+}
+
+function awaitedEvents({ eventWaits, cancels }: SchedulerState): readonly string[] {
+  return [...eventWaits.names, ...cancels.names];
+}
+
+/** In as many transactions as it takes. What it has woken is not woken again. */
+async function raiseAll(
+  dispatcher: Pick<Dispatcher, 'ask' | 'peek'>,
+  raised: Raised,
+): Promise<EventFate> {
+  const whole = { woken: [], cancelled: [], full: [], isMore: false } as EventFate;
+  // Most events wake nobody, and a leader that has just begun does not know.
+  const isSurelyNobody = dispatcher.peek(
+    ({ isComplete, eventWaits, cancels }) => isComplete && eventWaits.size + cancels.size === 0,
+  );
+  if (isSurelyNobody) return whole;
+  const parts: EventFate[] = [];
+  for (;;) {
+    const part = asFate(await dispatcher.ask((ask: Ask) => ({ type: 'raise', ask, raised })));
+    parts.push(part);
+    if (!part.isMore) break;
+  }
+  return {
+    woken: parts.flatMap(({ woken }) => woken),
+    cancelled: parts.flatMap(({ cancelled }) => cancelled),
+    full: parts.at(-1)?.full ?? [],
+    isMore: false,
+  };
+}
+
+function asFate(reply: ReplyBody): EventFate {
+  if (reply.type === 'raised') return reply;
+  throw new MillraceError({ code: 'invariant', what: `an event was sent, ${reply.type} answered` });
 }
 
 function nobody(event: string, known: readonly string[]): string {
-  return `No flow is started by '${event}'.${didYouMean(event, known)}`;
+  return `No flow is started by '${event}', and no job waits for it.${didYouMean(event, known)}`;
+}
+
+function overfull({ full: [first] }: EventFate): string | null {
+  if (first === undefined) return null;
+  const { job, task } = first;
+  return `Task ${task} of job ${job} was not woken: its job has reached the limit of signals and events (signalsPerJobMax).`;
 }
 
 function tooMany(event: string, count: number): MillraceError {

@@ -1,6 +1,9 @@
 /** What a task that steps aside wants to wait for, or the error with which it fails for good. */
 import {
   ID_LENGTH_MAX,
+  OWN_EVENTS,
+  awaitedEvent,
+  isEventMatch,
   isId,
   isOccurrenceId,
   isMillraceError,
@@ -85,9 +88,9 @@ function checkedWait(
   for (const { forMs } of sleeps) {
     if (!isDuration(forMs)) return fault('bad_sleep', `it wants to sleep for ${forMs} ms`);
   }
-  for (const { name } of signals) {
-    if (!isId(name))
-      return fault('bad_wait', `${shown(name)} is not a valid signal name: ${ID_RULE}`);
+  for (const signal of signals) {
+    const wrong = signalFault(signal);
+    if (wrong !== null) return fault('bad_wait', wrong);
   }
   const children: ChildJob[] = [];
   for (const called of jobs) {
@@ -96,6 +99,16 @@ function checkedWait(
     children.push(child);
   }
   return { type: 'wait', sleeps, signals, jobs: children };
+}
+
+/** A wait for an event is one for a signal with a name of its own, and with a condition. */
+function signalFault({ name, match }: Wait['signals'][number]): string | null {
+  const event = awaitedEvent(name);
+  if (!isId(event ?? name))
+    return `${shown(event ?? name)} is not a valid ${event === null ? 'signal' : 'event'} name: ${ID_RULE}`;
+  if (event === null) return match === undefined ? null : 'a signal has no condition';
+  if (event.startsWith(OWN_EVENTS)) return `no task can wait for the event ${event} of Millrace`;
+  return match === undefined || isEventMatch(match) ? null : 'the condition of an event is not one';
 }
 
 const ID_RULE = `use up to ${ID_LENGTH_MAX} letters, digits and _ . : @ + = -`;

@@ -15,8 +15,15 @@ export function weightOf(event: SchedulerEvent): number {
       return documentWeight(event.made.document) + seedsWeight(event.seeds);
     case 'putSchedule':
       return documentWeight(event.document);
+    case 'declareSchedules':
+      return event.schedules.reduce(
+        (total, { document }) => total + documentWeight(document),
+        EVENT_BYTES,
+      );
     case 'signal':
       return EVENT_BYTES + event.body.length;
+    case 'raise':
+      return EVENT_BYTES + event.raised.data.length;
     case 'report':
       return event.items.reduce((total, item) => total + itemWeight(item), EVENT_BYTES);
     case 'rerun':
@@ -25,6 +32,7 @@ export function weightOf(event: SchedulerEvent): number {
     case 'dropInbox':
     case 'cancel':
     case 'setPriority':
+    case 'reschedule':
     case 'noteRemoval':
     case 'register':
     case 'heartbeat':
@@ -35,6 +43,7 @@ export function weightOf(event: SchedulerEvent): number {
     case 'drain':
     case 'releaseNode':
     case 'changeSchedule':
+    case 'backfillSchedule':
     case 'pauseQueue':
     case 'resumeQueue':
     case 'decide':
@@ -53,7 +62,8 @@ function itemWeight(item: ReportItem): number {
         EVENT_BYTES +
         item.name.length +
         item.body.length +
-        (item.job === undefined ? 0 : documentWeight(item.job.document))
+        (item.job === undefined ? 0 : documentWeight(item.job.document)) +
+        (item.sent?.jobs ?? []).reduce((sum, job) => sum + documentWeight(job.document), 0)
       );
     case 'suspended': {
       const { until } = item;

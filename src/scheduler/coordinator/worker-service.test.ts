@@ -28,6 +28,23 @@ async function submit(name: string, ...tasks: object[]): Promise<void> {
 
 const taskView = (job: string, task: string) => store.task(0, jobId(job), task as TaskId);
 
+test('a worker that fetches outputs is recommended a window with every answer', async () => {
+  const { workers } = led.leader;
+  const { nodeId, sessionId } = worker.session;
+  const beat = async (fetchBytesPerSecond: number): Promise<number | undefined> => {
+    const figures = { residentBytes: 1, shuffleBytes: 1, diskFreeBytes: 1, fetchBytesPerSecond };
+    const rest = { held: [], seenPoll: 0, executors: ['echo'] };
+    return (await workers.heartbeat({ nodeId, sessionId, ...rest, figures })).fetchWindowBytes;
+  };
+  expect(await beat(0)).toBeUndefined();
+  expect(await beat(4 * 2 ** 20)).toBe(8 * 2 ** 20);
+  const request = { nodeId, sessionId, pollNo: 1, capacity: 1, held: [], waits: false };
+  const { orders } = await workers.poll(request);
+  expect(orders.fetchWindowBytes).toBe(8 * 2 ** 20);
+  expect((await workers.report({ nodeId, sessionId }, [])).orders).toEqual(orders);
+  expect(await beat(0)).toBeUndefined();
+});
+
 test('an input is put together from the results of dependencies, and null is a result', async () => {
   await submit(
     'one',

@@ -40,6 +40,7 @@ import type {
   WorkerService,
 } from '../contract/index.ts';
 import { checkHandshake } from './handshake.ts';
+import { quietMs } from './quiet-time.ts';
 import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook } from './payloads.ts';
@@ -50,25 +51,25 @@ import { checkedReport } from './report-checks.ts';
 import { asFailed, asReturned, asSkipped } from './unsent.ts';
 import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
+import type { FlowSchedules } from './declared-schedules.ts';
 import { fragmentsIn, withFragmentResults, withGaps } from './fragment-reports.ts';
+import { FetchWindows } from './fetch-windows.ts';
 import { heldFragment, heldLease } from './held-leases.ts';
 import type { HeldLease } from './held-leases.ts';
+import { prepareEvents } from './task-events.ts';
 import { unneededOutputs } from './unneeded-outputs.ts';
 
 export class LeaderWorkerService implements WorkerService, NodeService {
   readonly #options: ServiceOptions;
-
   readonly #queries: CalledQueries;
   /** As of the last heartbeat of each node in this term. */
   readonly figures: Map<NodeId, WorkerFigures> = new Map();
-  readonly #onNewFlows: (names: readonly string[]) => Promise<void>;
+  readonly #windows: FetchWindows;
+  readonly #flowSchedules: FlowSchedules;
 
-  constructor(
-    options: ServiceOptions,
-    queries: CalledQueries,
-    onNewFlows: (names: readonly string[]) => Promise<void>,
-  ) {
-    [this.#options, this.#queries, this.#onNewFlows] = [options, queries, onNewFlows];
+  constructor(options: ServiceOptions, queries: CalledQueries, flowSchedules: FlowSchedules) {
+    [this.#options, this.#queries, this.#flowSchedules] = [options, queries, flowSchedules];
+    this.#windows = new FetchWindows(options.settings.fetchWindowBytes);
   }
 
   async register(
@@ -85,7 +86,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     const gone = this.#goneBefore(offer);
     const reply = await dispatcher.ask((ask) => ({ type: 'register', ask, offer, ...gone }));
     const { sessionTtlMs, heartbeatMs } = expect(reply, 'registered');
-    if (changed.length > 0) await this.#onNewFlows(changed);
+    await this.#flowSchedules.registered(changed);
     return { sessionTtlMs, heartbeatMs, sessionName: offer.sessionId };
   }
 
@@ -104,8 +105,12 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat, operators }));
     const { orders } = expect(reply, 'orders');
     this.#checkOffer(beat, executors);
-    if (figures !== undefined) this.figures.set(beat.nodeId, figures);
-    return this.#paced(orders);
+    this.#flowSchedules.alive();
+    if (figures !== undefined) {
+      this.figures.set(beat.nodeId, figures);
+      this.#windows.heard(beat.nodeId, figures, this.#now());
+    }
+    return this.#paced(beat.nodeId, orders);
   }
 
   /** A node that offers more executors than it registered must say so in a registration. A beat with
@@ -121,10 +126,11 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     });
   }
 
-  /** A leader that cannot keep up asks its workers to call less often. */
-  #paced(orders: Orders): WorkerOrders {
-    const { pressure } = this.#options.dispatcher;
-    return { ...orders, slowDownMs: pressure < 0.5 ? 0 : Math.ceil(pressure * SLOW_DOWN_MS) };
+  readonly #now = (): Instant => this.#options.dispatcher.peek((_state, at) => at);
+
+  #paced(nodeId: NodeId, orders: Orders): WorkerOrders {
+    const slowDownMs = quietMs(this.#options.dispatcher.pressure);
+    return this.#windows.with(nodeId, { ...orders, slowDownMs });
   }
 
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
@@ -137,16 +143,15 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       dispatcher.tell({ type: 'hangUp', nodeId, sessionId, pollNo });
     };
     signal?.addEventListener('abort', hangUp, { once: true });
-    const now = (): Instant => dispatcher.peek((_state, at) => at);
-    const askedAt = now();
+    const askedAt = this.#now();
     try {
       const asked = dispatcher.ask((ask) => ({ type: 'poll', ask, ...request }));
       if (signal?.aborted === true || request.waits === false) hangUp();
       const { assignments, orders } = expect(await asked, 'assignments');
-      this.#options.measures.poll.observe((now() - askedAt) / 1_000);
+      this.#options.measures.poll.observe((this.#now() - askedAt) / 1_000);
       return {
         assignments: await this.#hydrate(request, assignments),
-        orders: this.#paced(orders),
+        orders: this.#paced(nodeId, orders),
       };
     } finally {
       signal?.removeEventListener('abort', hangUp);
@@ -217,8 +222,10 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       settings,
       jobOf: (lease: LeaseName) => this.#jobOf(lease),
       documentOf: (called: unknown) => this.#options.flows.document(called),
+      listening: (event: string) => this.#options.flows.listening(event),
     };
     const items = reports.map((report) => checkedReport(report, checks));
+    await prepareEvents(this.#options.dispatcher, items);
     const called = queriesIn(reports, ({ lease }) => this.#jobOf(lease)?.priority ?? null);
     const reply = await this.#report(session, items);
     for (const [at, queries] of called) {
@@ -265,7 +272,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
           );
     const reply = expect(await answered, 'verdicts');
     const verdicts = await this.#verify(items, reply.verdicts);
-    return { verdicts, orders: this.#paced(reply.orders) };
+    return { verdicts, orders: this.#paced(nodeId, reply.orders) };
   }
 
   /** What a task may add to: its children of an earlier attempt may be named again. */
@@ -383,9 +390,6 @@ function lengthOf({ input, steps, children }: ReadyAssignment): number {
   for (const { result } of children) length += result?.length ?? 0;
   return length;
 }
-
-/** The longest wish to be left alone. */
-const SLOW_DOWN_MS = 1_000;
 
 function expect<T extends ReplyBody['type']>(
   reply: ReplyBody,

@@ -4,7 +4,9 @@
  * (`SchedulerOptions.isAudited`); what costs next to nothing is checked where it happens, always.
  */
 import { broken } from './errors.ts';
+import { eventWaitsIn } from './job/event-index.ts';
 import type { Job } from './job/job.ts';
+import { awaitedEvent } from './job/waits.ts';
 import type { Node } from './node/node.ts';
 import type { Limit } from './queue/limit.ts';
 import { pauseId } from './queue/pause.ts';
@@ -174,14 +176,26 @@ function auditKeys(state: SchedulerState): void {
 function auditWaits(state: SchedulerState): void {
   const { tasks } = state;
   let calls = 0;
+  let awaiting = 0;
+  let cancellable = 0;
   for (const job of state.jobs.values()) {
+    if (job.options.cancelOn.length > 0) cancellable += 1;
     let listening = 0;
     for (const slot of job.slots) {
-      const { signals, jobs } = tasks.waits(slot) ?? { signals: [], jobs: [] };
+      const waits = tasks.waits(slot);
+      const { signals, jobs } = waits ?? { signals: [], jobs: [] };
+      const events = eventWaitsIn(slot, waits);
+      same(
+        `task ${job.id}: waits for events`,
+        state.eventWaits.listeners(slot).length,
+        events.length,
+      );
+      if (events.length > 0) awaiting += 1;
       const name = `task ${job.id}/${tasks.id(slot)}`;
       const isAsleep = tasks.state(slot) === 'blocked' || tasks.state(slot) === 'delayed';
       same(`${name}: listens while awake`, signals.length > 0 && !isAsleep, false);
       for (const signal of new Set(signals.map((each) => each.name))) {
+        if (awaitedEvent(signal) !== null) continue;
         same(`${name}: listens`, [...job.signals.listeners(signal)].includes(slot), true);
         listening += 1;
       }
@@ -194,6 +208,8 @@ function auditWaits(state: SchedulerState): void {
   }
   const booked = [...state.callers.values()].reduce((sum, slots) => sum + slots.size, 0);
   same('tasks that wait for a job', booked, calls);
+  same('tasks that wait for events', state.eventWaits.size, awaiting);
+  same('jobs that events cancel', state.cancels.size, cancellable);
 }
 
 /** An admitted job holds what it asked for, and all together no more than there is. */

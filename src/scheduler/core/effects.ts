@@ -25,8 +25,16 @@ import type {
 } from './rows.ts';
 import type { Pause } from './queue/pause.ts';
 import type { Trace } from './document/document.ts';
+import type { StartedBy } from './document/job-options.ts';
+import type { Labels } from './document/labels.ts';
 import type { JobState } from './task/chart.ts';
 import type { LeaseName } from './task/lease.ts';
+
+/** What has started a job, and its labels: a handler may ask for them. */
+export interface JobAbout {
+  readonly startedBy: StartedBy | null;
+  readonly labels: Labels;
+}
 
 /** One task for one worker. The input is fetched from the store when the answer is sent. */
 export interface Assignment {
@@ -49,6 +57,8 @@ export interface Assignment {
   readonly idempotencyKey: string | null;
   /** Where the job stands in a trace; null if that is not known. */
   readonly trace: Trace | null;
+  /** What the job carries beside its tasks; absent for a job that has neither. */
+  readonly about?: JobAbout;
   /** The other tasks of its batch: it is given their items too. Null when they are not known yet, so it must wait. */
   readonly members?: readonly TaskRef[] | null;
 }
@@ -80,6 +90,8 @@ export interface JobReply {
   readonly changed: boolean;
   /** Of a signal that was just accepted. */
   readonly signal?: SignalFate;
+  /** Why a change of its time has changed nothing, as a sentence. */
+  readonly why?: string;
 }
 
 /** The answer to a call about one schedule. */
@@ -90,12 +102,41 @@ export interface ScheduleReply {
   readonly jobId: JobId | null;
 }
 
+/** A job that runs a schedule for a time that has passed. */
+export interface BackfilledJob {
+  readonly at: Instant;
+  readonly jobId: JobId;
+  /** False when it was there before, or when a singleton lives in its place. */
+  readonly isNew: boolean;
+}
+
+/** Why a schedule that a flow declares is not there as it is declared. */
+export interface DeclaredNote {
+  readonly scheduleId: ScheduleId;
+  readonly note: string;
+}
+
 /** The answer to a call that pauses or resumes a queue. */
 export interface PauseReply {
   /** The pause that there is now. */
   readonly pause: Pause | null;
   /** False when the call changed nothing. */
   readonly changed: boolean;
+}
+
+/** What an event has brought about. */
+export interface EventFate {
+  readonly woken: readonly WokenTask[];
+  readonly cancelled: readonly JobId[];
+  /** Tasks whose jobs have got as many signals as they may: they still wait. */
+  readonly full: readonly WokenTask[];
+  /** There are more of them than one transaction takes: raise it again. */
+  readonly isMore: boolean;
+}
+
+export interface WokenTask {
+  readonly job: JobId;
+  readonly task: TaskId;
 }
 
 export type ReplyBody =
@@ -109,8 +150,11 @@ export type ReplyBody =
     }
   | { readonly type: 'verdicts'; readonly verdicts: readonly Verdict[]; readonly orders: Orders }
   | { readonly type: 'done' }
+  | ({ readonly type: 'raised' } & EventFate)
   | { readonly type: 'node'; readonly nodeId: NodeId }
   | ({ readonly type: 'schedule' } & ScheduleReply)
+  | { readonly type: 'backfilled'; readonly jobs: readonly BackfilledJob[] }
+  | { readonly type: 'declared'; readonly notes: readonly DeclaredNote[] }
   | ({ readonly type: 'pause' } & PauseReply)
   | { readonly type: 'refused'; readonly error: MillraceError };
 
@@ -120,7 +164,14 @@ export interface Reply {
 }
 
 /** Replies that say what is stored. */
-const PROMISES: ReadonlySet<ReplyBody['type']> = new Set(['job', 'schedule', 'pause']);
+const PROMISES: ReadonlySet<ReplyBody['type']> = new Set([
+  'job',
+  'schedule',
+  'declared',
+  'backfilled',
+  'pause',
+  'raised',
+]);
 
 type Counters = Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
 

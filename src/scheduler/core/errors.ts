@@ -116,6 +116,12 @@ export function isMillraceError(value: unknown, code?: ErrorCode): value is Mill
 }
 
 /** A broken invariant is a bug in Millrace: stop, drop the memory, reload from the store. */
+/** What was asked cannot be answered before every live job is in memory; clients ask again. */
+export function stillLoading(why: string): MillraceError {
+  const what = `The leader is loading its jobs, ${why}.`;
+  return new MillraceError({ code: 'loading', what, todo: 'Ask again.' });
+}
+
 export function invariant(condition: boolean, what: string): asserts condition {
   if (!condition) broken(what);
 }

@@ -5,17 +5,21 @@
 import type { AwaitedSignal } from './job/waits.ts';
 import type { JobDocument, TaskDocument } from './document/document.ts';
 import type { StartedBy } from './document/job-options.ts';
-import type { JobId, NodeId, ScheduleId, SessionId, TaskId, TaskNo } from './ids.ts';
+import type { Ask, Instant, JobId, NodeId, SessionId, TaskId, TaskNo } from './ids.ts';
 import type { NodeOffer } from './node/node.ts';
 import type { TaskError, TaskRef } from './rows.ts';
 import type { PauseTarget } from './queue/pause.ts';
-import type { ScheduleSpec } from './schedule/schedule.ts';
+import type {
+  BackfillSchedule,
+  ChangeSchedule,
+  DeclareSchedules,
+  PutSchedule,
+} from './schedule/event.ts';
 import type { LeaseName } from './task/lease.ts';
 import type { JobState, Priority, TerminalState } from './task/chart.ts';
 
-declare const askBrand: unique symbol;
-/** Identifies the caller that waits for the reply. */
-export type Ask = number & { readonly [askBrand]: true };
+export type { Ask } from './ids.ts';
+export type * from './schedule/event.ts';
 
 /** A task that starts its life ended, with a result taken from another job (fork). */
 export interface Seed {
@@ -78,6 +82,15 @@ export interface SetPriority {
   readonly priority: Priority;
 }
 
+/** A live job that waits for its time starts at this one, or now. */
+export interface Reschedule {
+  readonly type: 'reschedule';
+  readonly ask: Ask;
+  readonly jobId: JobId;
+  /** Null for now, as is any time that has passed. */
+  readonly runAt: Instant | null;
+}
+
 /** Runs what did not succeed again, as a new generation. The job must be in memory. */
 export interface Rerun {
   readonly type: 'rerun';
@@ -101,6 +114,21 @@ export interface Signal {
   readonly name: string;
   /** JSON text. */
   readonly body: string;
+}
+
+/** Something has happened, as somebody says: tasks that wait for it are woken, and jobs that name it are cancelled. A
+ * repeated id wakes no task twice. */
+export interface RaiseEvent {
+  readonly type: 'raise';
+  readonly ask: Ask;
+  readonly raised: Raised;
+}
+
+export interface Raised {
+  readonly name: string;
+  readonly id: string;
+  /** JSON text. */
+  readonly data: string;
 }
 
 export interface Register {
@@ -164,6 +192,8 @@ export type ReportItem =
       readonly body: string;
       /** The step is that this job was submitted: both are there, or neither. Nobody waits for it. */
       readonly job?: SubmittedJob;
+      /** The step is that this event was sent. */
+      readonly sent?: SentFromTask;
     }
   | { readonly kind: 'completed'; readonly lease: LeaseName; readonly result: string | null }
   | {
@@ -221,6 +251,12 @@ export interface SubmittedJob extends Pick<ChildJob, 'jobId' | 'ended'>, KeysInS
   readonly document: JobDocument;
 }
 
+/** An event that a task sends, with a job for each flow that it starts. */
+export interface SentFromTask {
+  readonly raised: Raised;
+  readonly jobs: readonly SubmittedJob[];
+}
+
 type KeysInStore = Pick<Submit, 'completedKeys' | 'pendingKeys'>;
 
 /** A job that a task submits and waits for. */
@@ -274,23 +310,6 @@ export interface ReleaseNode {
   readonly nodeId: NodeId;
 }
 
-export interface PutSchedule {
-  readonly type: 'putSchedule';
-  readonly ask: Ask;
-  readonly scheduleId: ScheduleId;
-  readonly spec: ScheduleSpec;
-  readonly document: JobDocument;
-  /** Only if this is what is stored of it now. */
-  readonly expected?: string;
-}
-
-export interface ChangeSchedule {
-  readonly type: 'changeSchedule';
-  readonly ask: Ask;
-  readonly scheduleId: ScheduleId;
-  readonly change: 'delete' | 'pause' | 'resume' | 'trigger';
-}
-
 /** Tasks of an executor, or with a limit of this key, are not started any more. Those that run go on. */
 export interface PauseQueue {
   readonly type: 'pauseQueue';
@@ -338,9 +357,11 @@ export type SchedulerEvent =
   | DropInbox
   | Cancel
   | SetPriority
+  | Reschedule
   | NoteRemoval
   | Rerun
   | Signal
+  | RaiseEvent
   | AnswerCall
   | Register
   | Heartbeat
@@ -352,6 +373,8 @@ export type SchedulerEvent =
   | Drain
   | ReleaseNode
   | PutSchedule
+  | DeclareSchedules
+  | BackfillSchedule
   | ChangeSchedule
   | PauseQueue
   | ResumeQueue

@@ -2,7 +2,7 @@
 import { momentText } from './document/moment.ts';
 import type { Instant, JobId, NodeId, TaskId } from './ids.ts';
 import type { Job } from './job/job.ts';
-import { unfitBefore } from './job/waits.ts';
+import { awaitedEvent, unfitBefore } from './job/waits.ts';
 import type { AwaitedJob } from './job/waits.ts';
 import { type Need, lacks, needs } from './node/capability.ts';
 import type { Node } from './node/node.ts';
@@ -173,7 +173,12 @@ function awaits(state: SchedulerState, slot: Slot): Reason | null {
   const suspended = tasks.suspended(slot);
   if (waits === null || (suspended !== 'signal' && suspended !== 'job')) return null;
   const names = waits.signals.map(({ name }) => name);
-  const signals = names.length === 0 ? '' : `signal ${shown(names, ' or ')}`;
+  const events = names.flatMap((name) => awaitedEvent(name) ?? []);
+  const sent = names.filter((name) => awaitedEvent(name) === null);
+  const signals = [
+    ...(sent.length === 0 ? [] : [`signal ${shown(sent, ' or ')}`]),
+    ...(events.length === 0 ? [] : [`event ${shown(events, ' or ')}`]),
+  ].join(' or ');
   if (suspended === 'signal') {
     return { code: 'signal', why: `waits for ${signals}${inVain(state, slot)}` };
   }

@@ -10,8 +10,15 @@ export const GROUPS_EXECUTOR = 'sql.groups';
 /** The same for the tasks that decide how the scans of a stage are filtered. */
 export const FILTER_EXECUTOR = 'sql.filter';
 
+/** The same for the tasks that decide whether a side of a join is broadcast. */
+export const JOIN_EXECUTOR = 'sql.join';
+
 /** Executors whose tasks the leader completes. */
-export const DECISION_EXECUTORS: ReadonlySet<string> = new Set([GROUPS_EXECUTOR, FILTER_EXECUTOR]);
+export const DECISION_EXECUTORS: ReadonlySet<string> = new Set([
+  GROUPS_EXECUTOR,
+  FILTER_EXECUTOR,
+  JOIN_EXECUTOR,
+]);
 
 export interface FragmentNo {
   readonly stage: number;
@@ -31,6 +38,11 @@ export function groupsTaskId(stage: number): TaskId {
 /** The task that decides how the scans of the stage are filtered by the keys of other stages. */
 export function filterTaskId(stage: number): TaskId {
   return `s${stage}.filter` as TaskId;
+}
+
+/** The task that decides whether a side of the stage's join is broadcast. */
+export function joinTaskId(stage: number): TaskId {
+  return `s${stage}.join` as TaskId;
 }
 
 const FRAGMENT = /^s(0|[1-9]\d{0,8})\.(0|[1-9]\d{0,8})$/;

@@ -40,3 +40,8 @@ export const ID_LENGTH_MAX = 200;
 export function isId(text: string): boolean {
   return text.length <= ID_LENGTH_MAX && ID.test(text);
 }
+
+declare const askBrand: unique symbol;
+
+/** Identifies the caller that waits for the reply. */
+export type Ask = number & { readonly [askBrand]: true };

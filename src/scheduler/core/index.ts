@@ -6,6 +6,13 @@
  * as values, and all that goes out is effects. This room imports nothing.
  */
 export * from './document/document.ts';
+export {
+  fieldIn,
+  isEventMatch,
+  isScalar,
+  readEventField,
+  readEventMatch,
+} from './document/event-match.ts';
 export { checkDepth, mayBeDeep } from './document/depth.ts';
 export { withInput } from './document/edited-input.ts';
 export { forkDocument } from './document/from-rows.ts';
@@ -14,6 +21,8 @@ export { INPUT_GAP, INPUT_TASK, flowDocument } from './document/flow-document.ts
 export type { FlowStart } from './document/flow-document.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
+export { listParser } from './document/parse-list.ts';
+export type { ListParser } from './document/parse-list.ts';
 export type { KnownTasks } from './document/parse.ts';
 export {
   KEEP_TEXT,
@@ -21,11 +30,14 @@ export {
   decodeJobOptions,
   isUnkept,
   priorityOf,
+  runAtOf,
 } from './document/job-options.ts';
 export type { StartedBy } from './document/job-options.ts';
 export { decodeOptions } from './document/options.ts';
 export * from './document/sent-event.ts';
+export { whyEnded } from './steps/reschedule.ts';
 export { labelsOf, readLabel } from './document/labels.ts';
+export { readMoment, readStart } from './document/moment.ts';
 export type { Labels } from './document/labels.ts';
 export { pointedAt, pointerTokens } from './document/pointer.ts';
 export { jobSchema } from './document/schema.ts';
@@ -38,13 +50,16 @@ export { auditState } from './audit.ts';
 export { Effects } from './effects.ts';
 export type {
   Assignment,
+  EventFate,
   JobReply,
   Orders,
   Reply,
   ReplyBody,
+  BackfilledJob,
   ScheduleReply,
   SignalFate,
   Verdict,
+  WokenTask,
 } from './effects.ts';
 export * from './errors.ts';
 export type * from './event.ts';
@@ -68,18 +83,23 @@ export { JSON_TYPES, SHAPE_LENGTH_MAX, readSignalShape } from './job/signal-shap
 export type { JsonType, SignalShape } from './job/signal-shape.ts';
 export {
   ANY_SIGNAL,
+  EVENT_END_STEP,
+  EVENT_STEP,
+  EVENT_WAIT,
   SIGNAL_WAIT_START,
   TRACE_STEP,
   UNFIT_STEP,
+  awaitedEvent,
   awaitedSignals,
   awaitsSignal,
   nthSignalStep,
   signalWaitPart,
   takenAtStep,
 } from './job/waits.ts';
+export { readClusterWebhook } from './document/webhooks.ts';
 export { decodeWebhookInput, isWebhookJob } from './job/webhook.ts';
 export type { WebhookInput, WebhookJob } from './job/webhook.ts';
-export type { AwaitedThings } from './job/waits.ts';
+export type { AwaitedSignal, AwaitedThings } from './job/waits.ts';
 export * from './json.ts';
 export * from './log/kinds.ts';
 export { hasCapability } from './node/capability.ts';
@@ -101,9 +121,16 @@ export * from './rows.ts';
 export { parsePause, parsePauseTarget } from './queue/pause.ts';
 export type { Pause, PauseTarget } from './queue/pause.ts';
 export { QueueCounter } from './queues.ts';
-export { SCHEDULE_ID_LENGTH_MAX, isOccurrenceId, scheduledTime } from './schedule/occurrence.ts';
+export {
+  SCHEDULE_ID_LENGTH_MAX,
+  backfilledJobId,
+  isOccurrenceId,
+  scheduledTime,
+} from './schedule/occurrence.ts';
 export type { Calendar, ScheduleSpec } from './schedule/schedule.ts';
 export { upcomingOccurrences } from './schedule/schedule.ts';
+export { backfillTimes, readBackfill } from './schedule/backfill.ts';
+export { isDeclined } from './schedule/declined.ts';
 export { encodeScheduleSpec, parseScheduleSpec } from './schedule/spec.ts';
 export * from './settings.ts';
 export { SchedulerState } from './state.ts';
@@ -113,4 +140,5 @@ export { checkStorable, isStorableText, unstorableIn } from './storable.ts';
 export type { Unstorable } from './storable.ts';
 export * from './task/chart.ts';
 export type { LeaseName } from './task/lease.ts';
+export { MAY_WAIT, isMeaningMany } from './steps/raise.ts';
 export { findLease } from './steps/session.ts';

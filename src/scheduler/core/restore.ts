@@ -14,6 +14,7 @@ import { Job } from './job/job.ts';
 import { decodeWaits } from './job/waits.ts';
 import { Node } from './node/node.ts';
 import type { ClusterImage, JobImage, NodeRow, ScheduleRow, TaskRow } from './rows.ts';
+import { declinedIn, isDeclined } from './schedule/declined.ts';
 import { decodeScheduleSpec, runsIn } from './schedule/spec.ts';
 import type { SchedulerState } from './state.ts';
 import { loseAttempt } from './steps/attempt.ts';
@@ -174,6 +175,7 @@ function restoreNode(context: StepContext, row: NodeRow): void {
 
 function restoreSchedule(context: StepContext, row: ScheduleRow): void {
   const { state } = context;
+  if (isDeclined(row)) return void state.declinedSchedules.set(row.id, declinedIn(row));
   try {
     const spec = decodeScheduleSpec(row.spec, state.calendar);
     const document = parseJobDocument(spec.document, state.settings);

@@ -62,6 +62,8 @@ export interface Settings {
   readonly stragglerMinMs: number;
   /** How many fragments of one query are started a second time. */
   readonly stragglersPerQuery: number;
+  /** The most bytes that a worker is recommended to have on the way from another one; 0 if nothing is recommended. */
+  readonly fetchWindowBytes: number;
   /** How long the rows of a query are kept after it has succeeded. */
   readonly resultTtlMs: number;
   /** What is kept of the lines that the attempts of one task print, and all tasks of a job together. */
@@ -107,6 +109,7 @@ export const defaultSettings: Settings = {
   stragglerFactor: 3,
   stragglerMinMs: 1_000,
   stragglersPerQuery: 16,
+  fetchWindowBytes: 48 * 1024 * 1024,
   resultTtlMs: 3_600_000,
   taskLogBytesMax: 1024 * 1024,
   jobLogBytesMax: 64 * 1024 * 1024,
@@ -116,6 +119,7 @@ export const defaultSettings: Settings = {
 const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   'queryMemoryBytes',
   'stragglerFactor',
+  'fetchWindowBytes',
 ] satisfies (keyof Settings)[]);
 
 /** Checks each value and the relations that the lease protocol rests on; names the culprit. */

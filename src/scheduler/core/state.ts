@@ -2,6 +2,8 @@
 import { broken } from './errors.ts';
 import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
+import { EventIndex } from './job/event-index.ts';
+import type { EventWait } from './job/event-index.ts';
 import type { ExecutionKey } from './job/execution-key.ts';
 import type { Job } from './job/job.ts';
 import { isFinished } from './task/chart.ts';
@@ -12,8 +14,10 @@ import { Matching } from './queue/matching.ts';
 import type { Pause } from './queue/pause.ts';
 import { ReadyQueue } from './queue/ready-queue.ts';
 import type { Calendar } from './schedule/schedule.ts';
+import type { DeclinedSchedule } from './schedule/declined.ts';
 import type { Schedule } from './schedule/state.ts';
 import type { Settings } from './settings.ts';
+import type { EndListeners } from './steps/ends.ts';
 import type { Lease } from './task/lease.ts';
 import { TaskTable } from './task/table.ts';
 import type { Slot } from './task/table.ts';
@@ -24,6 +28,8 @@ export interface SchedulerOptions {
   readonly calendar: Calendar;
   /** The term under which fences are given. */
   readonly term: TermId;
+  /** Who hears of the ends of jobs. */
+  readonly ends?: EndListeners;
   /** Recounts the whole state before each commit: see `audit.ts`. For tests, because of what it costs. */
   readonly isAudited?: boolean;
 }
@@ -33,6 +39,7 @@ export class SchedulerState {
   readonly calendar: Calendar;
   readonly term: TermId;
   readonly isAudited: boolean;
+  readonly ends: EndListeners | null;
   /** The number of the last commit. */
   commitNo = 0;
   lastSeq = 0;
@@ -64,6 +71,8 @@ export class SchedulerState {
   /** Sessions that were replaced by a newer one of the same node: they may not come back. */
   readonly replacedSessions: Map<SessionId, NodeId> = new Map();
   readonly schedules: Map<ScheduleId, Schedule> = new Map();
+  /** None of these is in `schedules`. */
+  readonly declinedSchedules: Map<ScheduleId, DeclinedSchedule> = new Map();
   readonly matching: Matching = new Matching();
   readonly queue: ReadyQueue = new ReadyQueue(this.tasks, this.matching);
   /** Queues that are paused, by `pauseId`. */
@@ -82,6 +91,10 @@ export class SchedulerState {
   keysWhileReading: Map<string, { readonly completed: boolean }> | null = null;
   /** Tasks that wait for the end of a job, by its id. The job may still be on its way into memory. */
   readonly callers: Map<JobId, Set<Slot>> = new Map();
+  /** Tasks that wait for events. */
+  readonly eventWaits: EventIndex<Slot, EventWait> = new EventIndex();
+  /** Live jobs that events cancel. */
+  readonly cancels: EventIndex<Job, Job> = new EventIndex();
   /** Jobs whose caller ended before they came into memory: they are stopped when they do. */
   readonly orphans: Set<JobId> = new Set();
   /** Every live job is in memory. Until then schedules keep still: they cannot tell whether their
@@ -95,6 +108,7 @@ export class SchedulerState {
     this.calendar = options.calendar;
     this.term = options.term;
     this.isAudited = options.isAudited ?? false;
+    this.ends = options.ends ?? null;
   }
 
   /** A job comes into memory. `executor` is that of its first task. */
@@ -110,6 +124,12 @@ export class SchedulerState {
     }
     if (debounce !== null) this.#noteDebounced(job, debounce.key);
     if (!isFinished(job.state)) this.claimSingleton(job);
+    const { cancelOn } = job.options;
+    if (cancelOn.length > 0)
+      this.cancels.book(
+        job,
+        cancelOn.map((each) => ({ ...each, what: job })),
+      );
     if (batch !== null) {
       job.batchId = batchId(batch.key, executor);
       const isNewest = job.no > (this.batches.get(job.batchId)?.no ?? 0);
@@ -140,6 +160,7 @@ export class SchedulerState {
     const singleton = job?.options.singleton?.key ?? null;
     if (singleton !== null && this.singletons.get(singleton) === job)
       this.singletons.delete(singleton);
+    if (job !== undefined && job.options.cancelOn.length > 0) this.cancels.book(job, []);
     const batch = job?.batchId ?? null;
     if (batch !== null && this.batches.get(batch) === job) this.batches.delete(batch);
     if (key !== null && this.jobsByKey.get(key) === job) this.jobsByKey.delete(key);

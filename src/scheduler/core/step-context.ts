@@ -1,6 +1,6 @@
 /** One step in progress: the state, the time, and where the effects go. */
 import { type MillraceError, broken } from './errors.ts';
-import type { Effects, SignalFate } from './effects.ts';
+import type { Effects, JobReply } from './effects.ts';
 import type { Ask } from './event.ts';
 import type { Instant, JobId, NodeId } from './ids.ts';
 import { instant } from './ids.ts';
@@ -80,15 +80,15 @@ export class StepContext {
   }
 
   /** Answers with the job as it is when the step is settled. */
-  replyJob(ask: Ask, job: Job, changed: boolean, signal?: SignalFate): void {
-    this.#jobReplies.push({ ask, job, changed, signal });
+  replyJob(ask: Ask, job: Job, changed: boolean, more?: MoreOfJob): void {
+    this.#jobReplies.push({ ask, job, changed, more });
   }
 
   sendJobReplies(): void {
-    for (const { ask, job, changed, signal } of this.#jobReplies) {
+    for (const { ask, job, changed, more } of this.#jobReplies) {
       const { id: jobId, state, run } = job;
       const reply = { type: 'job' as const, jobId, state, run, changed };
-      this.effects.reply(ask, signal === undefined ? reply : { ...reply, signal });
+      this.effects.reply(ask, more === undefined ? reply : { ...reply, ...more });
     }
   }
 }
@@ -97,8 +97,10 @@ interface JobReplyTo {
   readonly ask: Ask;
   readonly job: Job;
   readonly changed: boolean;
-  readonly signal: SignalFate | undefined;
+  readonly more: MoreOfJob | undefined;
 }
+
+type MoreOfJob = Pick<JobReply, 'signal' | 'why'>;
 
 interface LogSubject {
   readonly slot?: Slot;

@@ -11,9 +11,12 @@ import { assign, hangUp, poll } from './steps/assign.ts';
 import { decide } from './steps/decide.ts';
 import { pauseQueue, resumeQueue } from './steps/pauses.ts';
 import { setPriority } from './steps/priority.ts';
+import { raise } from './steps/raise.ts';
+import { reschedule } from './steps/reschedule.ts';
 import { report } from './steps/report.ts';
 import { cancel, rerun } from './steps/rerun.ts';
-import { changeSchedule, putSchedule } from './steps/schedules.ts';
+import { declareSchedules } from './steps/declare-schedules.ts';
+import { backfillSchedule, changeSchedule, putSchedule } from './steps/schedules.ts';
 import { drain, heartbeat, leave, register, releaseNode, sessionGone } from './steps/session.ts';
 import { settle } from './steps/settle.ts';
 import { signal } from './steps/signal.ts';
@@ -51,6 +54,8 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return cancel(context, event);
     case 'setPriority':
       return setPriority(context, event);
+    case 'reschedule':
+      return reschedule(context, event);
     case 'noteRemoval':
       // Its number names nothing any more, so its id is in the detail.
       context.log('job.removed', {}, { job: event.jobId, name: event.name });
@@ -59,6 +64,8 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return rerun(context, event);
     case 'signal':
       return signal(context, event);
+    case 'raise':
+      return raise(context, event);
     case 'answerCall':
       return answerCall(context, event);
     case 'register':
@@ -81,6 +88,10 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return releaseNode(context, event);
     case 'putSchedule':
       return putSchedule(context, event);
+    case 'backfillSchedule':
+      return backfillSchedule(context, event);
+    case 'declareSchedules':
+      return declareSchedules(context, event);
     case 'changeSchedule':
       return changeSchedule(context, event);
     case 'pauseQueue':

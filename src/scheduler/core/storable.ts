@@ -54,7 +54,9 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'drain':
     case 'releaseNode':
     case 'setPriority':
+    case 'reschedule':
     case 'changeSchedule':
+    case 'backfillSchedule':
     case 'dropInbox':
     // The leader's own, as JSON text.
     case 'decide':
@@ -64,12 +66,18 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'putSchedule':
       // The specification is stored as JSON; the document is what its jobs are made of.
       return found({ scheduleId: event.scheduleId, document: event.document });
+    case 'declareSchedules':
+      return found({
+        flow: event.flow,
+        schedules: event.schedules.map(({ id, document }) => ({ id, document })),
+      });
     case 'submit':
     case 'reject':
     case 'cancel':
     case 'noteRemoval':
     case 'rerun':
     case 'signal':
+    case 'raise':
     case 'answerCall':
     case 'register':
     case 'report':

@@ -120,6 +120,10 @@ export interface JobFilter {
   readonly labels?: readonly string[];
   /** Only jobs with a task that waits for a signal of this name, or for any: `ANY_SIGNAL`. */
   readonly waitingFor?: string;
+  /** Only jobs that were created at this time or later. */
+  readonly since?: Instant;
+  /** Only jobs that were created before. */
+  readonly until?: Instant;
   /** Newest first; only jobs with a smaller number. */
   readonly before?: JobNo;
   readonly limit: number;

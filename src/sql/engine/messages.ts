@@ -69,6 +69,8 @@ export interface Sandbox {
   readonly files: readonly string[];
   /** Linked into the engine's own folder during the call; `as` is the path there. */
   readonly links: readonly SandboxLink[];
+  /** Identifies the content of `files`, if the call reads nothing else: their footers may be cached. */
+  readonly pins?: string;
 }
 
 export interface SandboxLink {

@@ -15,6 +15,7 @@ import {
   EXPLAIN_KEYS,
   QUERY_JOB_DEFAULTS,
   bindFault,
+  boundStages,
   coalescedStages,
   splitQuery,
   explainPlan,
@@ -293,7 +294,7 @@ export class SqlPlanner {
     if (plan.single !== null) return distributed;
     const { tables, session, functions = [] } = input;
     try {
-      const { stages } = plan;
+      const stages = boundStages(plan);
       const turn = caller === undefined ? {} : { caller };
       const request = { stages, tables, functions, timeZone: session.timeZone, ...turn };
       const fault = bindFault(plan, await this.#options.engine.bind(request, signal));

@@ -17,6 +17,8 @@ export interface QuerySettings {
   readonly sortThresholdBytes: number;
   /** Scans are filtered by the keys of a join's other side. 0: never, 1: where it seems to pay, 2: wherever possible. */
   readonly runtimeFilters: number;
+  /** A side of a join is broadcast by its size, known before the other is exchanged. 0: never, 1: where it seems to pay, 2: wherever possible. */
+  readonly adaptiveJoins: number;
   /** Per task; null: the share of a slot. */
   readonly memoryBytes: number | null;
   readonly timeoutMs: number | null;
@@ -31,12 +33,13 @@ const MIB = 2 ** 20;
 export const defaultQuerySettings: QuerySettings = {
   shufflePartitions: null,
   broadcastThresholdBytes: 32 * MIB,
-  singleFragmentBytes: 8 * MIB,
+  singleFragmentBytes: 16 * MIB,
   targetPartitionBytes: 64 * MIB,
   skewFactor: 0,
   skewThresholdBytes: 32 * MIB,
   sortThresholdBytes: SORT_THRESHOLD_BYTES,
   runtimeFilters: 1,
+  adaptiveJoins: 1,
   memoryBytes: null,
   timeoutMs: null,
   maxAttempts: null,
@@ -65,6 +68,7 @@ function boundsOf(name: keyof QuerySettings): Bounds {
     case 'sortThresholdBytes':
       return { min: 0, max: Number.MAX_SAFE_INTEGER };
     case 'runtimeFilters':
+    case 'adaptiveJoins':
       return { min: 0, max: 2 };
     case 'memoryBytes':
       return { min: MEMORY_BYTES_MIN, max: Number.MAX_SAFE_INTEGER };
@@ -118,11 +122,11 @@ export function coalescing(settings: QuerySettings): Coalescing | null {
 /** Those that decide between plans; `slots` are the fragments that the cluster can run at the same time. */
 export function planSettings(settings: QuerySettings, slots: number): PlanSettings {
   const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
-  const { sortThresholdBytes, runtimeFilters } = settings;
+  const { sortThresholdBytes, runtimeFilters, adaptiveJoins } = settings;
   const partitions = shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, slots));
   return {
     ...{ partitions, broadcastThresholdBytes, singleFragmentBytes },
-    ...{ sortThresholdBytes, runtimeFilters },
+    ...{ sortThresholdBytes, runtimeFilters, adaptiveJoins },
   };
 }
 

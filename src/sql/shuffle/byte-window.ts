@@ -1,7 +1,7 @@
 /** Limits the bytes in flight, first come, first served. */
 
 export class ByteWindow {
-  readonly #max: number;
+  #max: number;
   #used = 0;
   readonly #waiting: { readonly bytes: number; readonly enter: () => void }[] = [];
 
@@ -11,6 +11,16 @@ export class ByteWindow {
 
   get isIdle(): boolean {
     return this.#used === 0 && this.#waiting.length === 0;
+  }
+
+  get max(): number {
+    return this.#max;
+  }
+
+  /** Whoever is inside stays; a larger window lets others in at once. */
+  resize(max: number): void {
+    this.#max = max;
+    this.#letIn();
   }
 
   /** Returns the function that releases the bytes. A request for more than the maximum is admitted alone. */
@@ -47,7 +57,8 @@ export class ByteWindow {
 
   #letIn(): void {
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
-      if (this.#used + first.bytes > this.#max) return;
+      // A request from before the window shrank is admitted alone.
+      if (this.#used > 0 && this.#used + first.bytes > this.#max) return;
       this.#waiting.shift();
       first.enter();
     }

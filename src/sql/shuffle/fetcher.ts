@@ -12,6 +12,7 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import type { PartitionRead } from '../plan/index.ts';
 import { ByteWindow } from './byte-window.ts';
+import { FetchRate } from './fetch-rate.ts';
 import { keyOf } from './output-name.ts';
 import { PartitionLostError } from './partition-lost.ts';
 import { SegmentWriter } from './segment-writer.ts';
@@ -21,8 +22,12 @@ export interface FetcherOptions {
   readonly clock?: Clock;
 }
 
-/** From one node, over all fetches. */
+/** From one node, over all fetches, unless the leader recommends another. */
 const WINDOW_BYTES: number = 48 * 2 ** 20;
+/** The window may have been recommended by a leader that is gone. */
+const RECOMMENDED_MS = 30_000;
+/** Whatever is recommended, a fetch goes on. */
+const WINDOW_BYTES_MIN: number = 256 * 1_024;
 /** The most that one call fetches; then others have their turn. */
 const RANGE_BYTES: number = 16 * 2 ** 20;
 /**
@@ -49,10 +54,30 @@ export class Fetcher {
   readonly #channel: Pick<RemoteShuffle, 'fetch'>;
   readonly #clock: Clock;
   readonly #windows: Map<string, ByteWindow> = new Map();
+  readonly #rate: FetchRate;
+  #recommended: { readonly bytes: number; readonly untilMs: number } | null = null;
 
   constructor({ channel, clock = systemClock }: FetcherOptions) {
     this.#channel = channel;
     this.#clock = clock;
+    this.#rate = new FetchRate(clock);
+  }
+
+  /** Bytes taken in per second of the last seconds; 0 if nothing was fetched. */
+  measure(): number {
+    return this.#rate.measure();
+  }
+
+  /** The window for each node from now on, also for fetches that run. It holds for a while. */
+  recommend(windowBytes: number): void {
+    const bytes = Math.min(WINDOW_BYTES, Math.max(WINDOW_BYTES_MIN, windowBytes));
+    this.#recommended = { bytes, untilMs: this.#clock.monotonicMs() + RECOMMENDED_MS };
+    for (const window of this.#windows.values()) window.resize(bytes);
+  }
+
+  #windowBytes(): number {
+    const { bytes, untilMs } = this.#recommended ?? { bytes: WINDOW_BYTES, untilMs: Infinity };
+    return this.#clock.monotonicMs() < untilMs ? bytes : WINDOW_BYTES;
   }
 
   /** Returns the files of the partition, in order. Throws `PartitionLostError` if it cannot be fetched completely. */
@@ -71,6 +96,7 @@ export class Fetcher {
     };
     let failures = 0;
     const vain = { ms: 0 };
+    const ended = this.#rate.begin();
     try {
       while (writer.offset < part.bytes) {
         const before = writer.offset;
@@ -89,6 +115,7 @@ export class Fetcher {
         }
       }
     } finally {
+      ended();
       await writer.close();
     }
     return writer.files;
@@ -102,8 +129,10 @@ export class Fetcher {
     vain: { ms: number },
     signal: AbortSignal,
   ): Promise<void> {
-    const maxBytes = Math.min(RANGE_BYTES, part.bytes - writer.offset);
-    const leave = await this.#enter(address, costOf(maxBytes), signal);
+    const restBytes = Math.min(RANGE_BYTES, part.bytes - writer.offset);
+    const leave = await this.#enter(address, costOf(restBytes), signal);
+    // As it is now: the window may have changed while this one waited.
+    const maxBytes = Math.min(restBytes, this.#windowBytes());
     const [before, startedAtMs] = [writer.offset, this.#clock.monotonicMs()];
     try {
       const range: PartitionRange = {
@@ -118,6 +147,7 @@ export class Fetcher {
         const fault =
           faultOf(chunk, writer.offset, at.epoch, part.bytes) ?? (await writer.take(chunk.payload));
         if (fault !== null) throw new PartitionLostError(at, fault);
+        this.#rate.took(chunk.payload.length);
       }
     } finally {
       vain.ms = writer.offset > before ? 0 : vain.ms + this.#clock.monotonicMs() - startedAtMs;
@@ -127,7 +157,9 @@ export class Fetcher {
 
   async #enter(address: string, bytes: number, signal: AbortSignal): Promise<() => void> {
     let window = this.#windows.get(address);
-    if (window === undefined) this.#windows.set(address, (window = new ByteWindow(WINDOW_BYTES)));
+    const max = this.#windowBytes();
+    if (window === undefined) this.#windows.set(address, (window = new ByteWindow(max)));
+    else if (window.max !== max) window.resize(max);
     const leave = await window.enter(bytes, signal);
     return () => {
       leave();

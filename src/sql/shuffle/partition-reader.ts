@@ -50,6 +50,11 @@ export class PartitionReader {
     this.#fetcher = new Fetcher(options);
   }
 
+  /** See `Fetcher`. */
+  get fetches(): Pick<Fetcher, 'measure' | 'recommend'> {
+    return this.#fetcher;
+  }
+
   /**
    * Returns one entry for each read. Files that are not here are put into `folder`, which the caller removes
    * afterwards; a function is called only if a folder is needed. Throws `PartitionLostError` for the first partition

@@ -24,6 +24,7 @@ export interface FragmentRuntimeOptions extends Omit<QueryNodeOptions, 'onPressu
 export interface FragmentRuntime {
   readonly executors: Readonly<Record<'sql' | 'sql.fragment', Executor>>;
   readonly shared: SharedInputs;
+  readonly fetches: PartitionReader['fetches'];
   close(): Promise<void>;
 }
 
@@ -76,6 +77,7 @@ export function startFragmentRuntime(
   return {
     executors: { sql, 'sql.fragment': fragmentExecutor(node) },
     shared,
+    fetches: reader.fetches,
     close: async () => {
       channel.close();
       await engines.close();

@@ -63,6 +63,8 @@ export interface QueryNode {
   pressure(): Capabilities;
   /** What its outputs take, and what is left of their disk. */
   usage(): Omit<WorkerFigures, 'residentBytes'>;
+  /** The leader recommends to have so many bytes on the way from each node whose outputs are fetched. */
+  recommendWindow(bytes: number): void;
   /** Queries that have outputs here. */
   queries(kind?: OutputKind): readonly JobId[];
   /** Removes the outputs of a query. */
@@ -134,7 +136,12 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
     },
     duckdb,
     source: shuffleSource(store),
-    usage: () => ({ shuffleBytes: store.usage.bytes, diskFreeBytes: pressure.freeBytes }),
+    usage: () => ({
+      shuffleBytes: store.usage.bytes,
+      diskFreeBytes: pressure.freeBytes,
+      fetchBytesPerSecond: node?.fetches.measure() ?? 0,
+    }),
+    recommendWindow: (bytes) => node?.fetches.recommend(bytes),
     pressure: () => (pressure.isShort ? { pressure: 'disk' } : {}),
     queries: (kind) => [...new Set([...store.queries(kind), ...(node?.shared.queries ?? [])])],
     drop: async (query, kind) => {

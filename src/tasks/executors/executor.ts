@@ -69,6 +69,11 @@ export interface Mappable<I, O> {
   readResult(result: Json): O | Promise<O>;
 }
 
+/** What has started a job. Fields of the other kind are absent, so that one can be asked for without looking which it is. */
+export type JobStart =
+  | { readonly event: string; readonly id: string; readonly job?: never; readonly task?: never }
+  | { readonly job: JobId; readonly task: TaskId; readonly event?: never; readonly id?: never };
+
 /** One attempt as its handler sees it. */
 export interface TaskContext {
   /** Aborts when the work is not wanted any more; its reason is a `MillraceError`. */
@@ -85,6 +90,11 @@ export interface TaskContext {
   /** The time for which a schedule has started the job, however late it came to run, and the same in
    * every attempt and run. Null for a job that no schedule has started. */
   readonly scheduledAt: Date | null;
+  /** The event that has started the job, `{ event, id }`, or the task that has submitted it, `{ job, task }`. Null for a
+   * job that a client, a schedule or a call has started. */
+  readonly startedBy: JobStart | null;
+  /** Of the job; `{}` if it has none. */
+  readonly labels: Readonly<Record<string, string>>;
   /** From 0 to 1. Only the latest report counts, so it may be called often. */
   readonly progress: (fraction: number, note?: string) => void;
   /**
@@ -102,6 +112,8 @@ export interface TaskContext {
   readonly sleep: (name: string, until: Duration | Date) => Promise<void>;
   /** Waits, without a slot, for a signal to the job. */
   readonly waitFor: WaitFor;
+  /** Waits, without a slot, for an event that is sent from then on and whose data has these values. */
+  readonly waitForEvent: WaitForEvent;
   /** Submits another job, waits for its end without a slot, and answers its result. */
   readonly call: <I, O>(name: string, what: Callable<I, O>, input: I) => Promise<O>;
   /**
@@ -114,6 +126,16 @@ export interface TaskContext {
     input: I,
     options?: NewJobOptions,
   ) => Promise<JobId>;
+  /**
+   * Sends an event, as `client.send` does: flows are started, tasks woken, jobs cancelled. However often the attempt is
+   * repeated it is sent once: it is a step of the run. Answers the id of the event.
+   */
+  readonly send: (
+    name: string,
+    event: string,
+    data?: unknown,
+    options?: EventSend,
+  ) => Promise<string>;
   /** Runs the task for each item as children of this one; answers their results in order. */
   readonly map: <I, O>(
     name: string,
@@ -166,6 +188,39 @@ export interface WaitFor {
     options: WaitOptions & { readonly timeout: Duration | Date },
   ): Promise<T | undefined>;
   <T = Json>(name: string, options?: WaitOptions): Promise<T>;
+}
+
+export interface EventSend {
+  /** Of each job that the event starts. */
+  readonly labels?: Readonly<Record<string, string>>;
+}
+
+export interface WaitForEvent {
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    event: string,
+    options: EventOptions & { readonly schema: Schema; readonly timeout: Duration | Date },
+  ): Promise<StandardSchemaV1.InferOutput<Schema> | undefined>;
+  <Schema extends StandardSchemaV1>(
+    name: string,
+    event: string,
+    options: EventOptions & { readonly schema: Schema },
+  ): Promise<StandardSchemaV1.InferOutput<Schema>>;
+  /** Undefined when the time was over first. */
+  <T = Json>(
+    name: string,
+    event: string,
+    options: EventOptions & { readonly timeout: Duration | Date },
+  ): Promise<T | undefined>;
+  <T = Json>(name: string, event: string, options?: EventOptions): Promise<T>;
+}
+
+export interface EventOptions {
+  /** Fields of the event's data, as names joined by dots, and the value that each must have: `{ 'order.id': id }`. */
+  readonly match?: Readonly<Record<string, string | number | boolean | null>>;
+  readonly timeout?: Duration | Date;
+  /** What the data must be like: anything that implements Standard Schema. */
+  readonly schema?: StandardSchemaV1;
 }
 
 export interface WaitOptions {

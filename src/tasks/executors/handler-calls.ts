@@ -8,7 +8,16 @@ import { deferred } from '../../kit/index.ts';
 import { CallPromise } from './call-promise.ts';
 import { FatalError } from './failure.ts';
 
-export type CallKind = 'step' | 'sleep' | 'wait' | 'call' | 'submit' | 'map' | 'completeWith';
+export type CallKind =
+  | 'step'
+  | 'sleep'
+  | 'wait'
+  | 'event'
+  | 'call'
+  | 'submit'
+  | 'send'
+  | 'map'
+  | 'completeWith';
 
 export interface HandlerCall {
   readonly kind: CallKind;
@@ -167,7 +176,7 @@ async function untilAborted(work: Promise<unknown>, signal: AbortSignal): Promis
 
 /** The handler is suspended for it; what is not a wait runs to its end in the attempt. */
 function isWait(kind: CallKind): boolean {
-  return kind !== 'submit' && isOutside(kind);
+  return kind !== 'submit' && kind !== 'send' && isOutside(kind);
 }
 
 /** It has no place inside the function of a step. */
@@ -179,8 +188,10 @@ const MEMBERS: Readonly<Record<CallKind, string>> = {
   step: 'ctx.step',
   sleep: 'ctx.sleep',
   wait: 'ctx.waitFor',
+  event: 'ctx.waitForEvent',
   call: 'ctx.call',
   submit: 'ctx.submit',
+  send: 'ctx.send',
   map: 'ctx.map',
   completeWith: 'ctx.completeWith',
 };
@@ -190,13 +201,19 @@ export function describeCall({ kind, name }: HandlerCall): string {
   return name === null ? `${MEMBERS[kind]}(...)` : `${MEMBERS[kind]}('${name}')`;
 }
 
+const NOUNS: Readonly<Partial<Record<CallKind, string>>> = {
+  submit: 'submission',
+  event: 'wait for an event',
+  send: 'sent event',
+};
+
 function duplicate(call: HandlerCall): MisuseError {
   const { kind, name } = call;
   const todo =
     kind === 'wait'
       ? "Give the second wait its own name: { as: 'second' }."
       : `Put the id of the item into the name, as in '${name} \${item.id}'.`;
-  const noun = kind === 'submit' ? 'submission' : kind;
+  const noun = NOUNS[kind] ?? kind;
   const again = kind === 'step' ? ' To try a failed step again, give it { retry }.' : '';
   return new MisuseError(
     'duplicate_step',
@@ -223,7 +240,7 @@ function begunTooLate(call: HandlerCall): MisuseError {
 
 function waitInStep(call: HandlerCall, step: string): MisuseError {
   const why =
-    call.kind === 'submit'
+    call.kind === 'submit' || call.kind === 'send'
       ? 'It is a step of its own: the function of a step that is repeated would not know of it.'
       : 'A step runs to its end in one attempt, and cannot be suspended.';
   return new MisuseError(

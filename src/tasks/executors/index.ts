@@ -8,23 +8,27 @@ export type { Annotated } from './span-attributes.ts';
 export { builtIns, graceWithin } from './builtin.ts';
 export type {
   Callable,
+  EventOptions,
+  EventSend,
   Executor,
   FlowDefinition,
   MapOptions,
   Mappable,
   StepOptions,
   StepRetry,
+  JobStart,
   TaskContext,
   TaskDefinition,
   LogFields,
   TaskLog,
   Transaction,
   WaitFor,
+  WaitForEvent,
   WaitOptions,
 } from './executor.ts';
 export { Fields } from './fields.ts';
 export { matchingSignal } from './matching-signal.ts';
-export type { OneSignal } from './matching-signal.ts';
+export type { OneEvent, OneSignal } from './matching-signal.ts';
 export {
   FatalError,
   RetryAfterError,
@@ -59,7 +63,7 @@ export { ExecutorRegistry } from './registry.ts';
 export type { RegisteredOperator } from './registry.ts';
 export { jsonText } from './result.ts';
 export { withRetries } from './step-retry.ts';
-export { withSubmitOptions } from './submit-options.ts';
+export { startText, withSubmitOptions } from './submit-options.ts';
 export type { KeyOptions, NewJobOptions, WebhookSpec } from './submit-options.ts';
 export type { JsonText } from './result.ts';
 export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';

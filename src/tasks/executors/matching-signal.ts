@@ -1,7 +1,7 @@
 /** Signals come from outside: with a schema, one that does not fit is left aside and the wait goes on. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import type { SignalShape } from '../../scheduler/core/index.ts';
-import type { WaitOptions } from './executor.ts';
+import type { EventOptions, WaitOptions } from './executor.ts';
 import { signalShapeOf } from './signal-shape.ts';
 
 /** One signal, unchecked. `nth` counts those of one wait: each leaves a step of its own. */
@@ -11,11 +11,14 @@ export interface OneSignal extends Omit<WaitOptions, 'schema'> {
   readonly shape?: SignalShape;
 }
 
+/** One event, unchecked. */
+export interface OneEvent extends Omit<EventOptions, 'schema'>, Pick<OneSignal, 'nth' | 'shape'> {}
+
 /** A mistyped answer must not end a flow that has waited for three days. An ignored signal is ignored in every later
  * attempt as well, because the schema is applied again. */
-export async function matchingSignal(
-  next: (options: OneSignal) => Promise<unknown>,
-  { schema, ...options }: WaitOptions,
+export async function matchingSignal<Options extends WaitOptions | EventOptions>(
+  next: (options: Omit<Options, 'schema'> & Pick<OneSignal, 'nth' | 'shape'>) => Promise<unknown>,
+  { schema, ...options }: Options,
   leftAside: (why: string, nth: number) => Promise<void>,
 ): Promise<unknown> {
   if (schema === undefined) return next(options);

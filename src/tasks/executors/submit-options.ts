@@ -55,7 +55,7 @@ export function withSubmitOptions(
 ): Document {
   const { name, priority, idempotencyKey, labels, fairnessKey, debounce } = options;
   const { batch, keep, webhooks, singleton } = options;
-  const runAt = startOf(options, nowMs);
+  const runAt = startText(options, nowMs);
   return {
     ...document,
     ...defined({ name, priority, idempotencyKey, runAt, fairnessKey, debounce }),
@@ -69,7 +69,11 @@ function bothLabels(given: unknown, labels: Labels): unknown {
   return isObject(labels) ? { ...(given as JsonObject | undefined), ...labels } : labels;
 }
 
-function startOf({ runAt, delay }: NewJobOptions, nowMs: number): string | undefined {
+/** When it starts, as documents say it. */
+export function startText(
+  { runAt, delay }: Pick<NewJobOptions, 'runAt' | 'delay'>,
+  nowMs: number,
+): string | undefined {
   if (delay === undefined) return runAt instanceof Date ? dateText(runAt) : runAt;
   if (runAt !== undefined) {
     throw bad('`runAt` and `delay` are both given.', 'Give one of them.');

@@ -32,6 +32,11 @@ export interface FlowKit<Input> {
   /** The same value, or null if the task failed, was cancelled or was skipped: the dependent task runs however the
    * task ended. A job in which a task has failed is failed all the same. */
   readonly orNullIfFailed: <T>(ref: Ref<T, 'task'>) => Ref<Exclude<T, undefined> | null, 'task'>;
+  /**
+   * Why a task failed, or null if it has not: for a task that undoes or reports it, `when: failed(paid)`. The dependent task
+   * runs however the task ended, unless its condition says otherwise.
+   */
+  readonly errorOf: (ref: Ref<unknown, 'task'>) => TaskRef<FailureOfTask | null>;
   /** Compares a value when the job runs: `when: is(paid.cents, '>', 100)`. */
   readonly is: <T, Op extends Comparison>(
     ref: Ref<T>,
@@ -45,6 +50,13 @@ export interface FlowKit<Input> {
   readonly failed: (ref: Ref<unknown, 'task'>) => Condition;
   /** Whether a task was skipped by a condition, its own or that of a task that it needs. */
   readonly skipped: (ref: Ref<unknown, 'task'>) => Condition;
+}
+
+/** What `errorOf` stands for. */
+export interface FailureOfTask {
+  readonly code: string;
+  readonly message: string;
+  readonly task: string;
 }
 
 export interface MapItems {

@@ -45,6 +45,7 @@ export function comparing(
   if (pointed === undefined) {
     refuse(about, `'is' compares a reference, not ${shown(subject)}.`);
   }
+  refuseError(about, pointed);
   if (!COMPARISONS.includes(operator)) {
     refuse(
       about,
@@ -55,6 +56,12 @@ export function comparing(
   const made = Object.freeze({}) as Condition;
   known.set(made, { subject: pointed, comparison: { operator, operand } });
   return made;
+}
+
+function refuseError(about: About, { isError, task }: Pointed): void {
+  if (isError !== true) return;
+  const todo = `Use failed(${task}), and look at the error in the code of the task.`;
+  refuse(about, "a condition cannot test what 'errorOf' returned.", todo);
 }
 
 /** How a task has ended: the dependent waits for its end, whatever that is. */
@@ -74,6 +81,7 @@ export function testsOf(about: About, when: unknown): readonly Test[] {
   if (when === undefined) return [];
   if (Array.isArray(when)) return when.flatMap((each: unknown) => testsOf(about, each));
   const subject = pointedBy(when);
+  if (subject !== undefined) refuseError(about, subject);
   if (subject !== undefined) return [{ subject, comparison: null }];
   const test = typeof when === 'object' && when !== null ? known.get(when) : undefined;
   if (test !== undefined) return [test];

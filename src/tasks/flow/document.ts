@@ -7,13 +7,11 @@ import { type Pointed, describe } from './placeholder.ts';
 import { pointerOf, spelled } from './pointer.ts';
 import { type FlowInput, type Part, filled, filledWhole, inputAt } from './template.ts';
 
-/** A flow that is built and checked. */
-export interface FlowShape {
+/** What there is of a job beside its tasks. */
+export interface JobShape {
   readonly about: About;
   /** The fields of the job itself. */
   readonly head: JsonObject;
-  readonly tasks: readonly GraphTask[];
-  readonly output: Part | undefined;
   /** Labels by key, made of the input. */
   readonly search: Part | undefined;
   readonly fairnessKey: Part | undefined;
@@ -21,17 +19,35 @@ export interface FlowShape {
   readonly debounceKey: Part | undefined;
   /** Of `head.singleton`. */
   readonly singletonKey: Part | undefined;
+  /** Of `head.batch`. */
+  readonly batchKey: Part | undefined;
+}
+
+/** A flow that is built and checked. */
+export interface FlowShape extends JobShape {
+  readonly tasks: readonly GraphTask[];
+  readonly output: Part | undefined;
 }
 
 export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
-  const { head, tasks, about, fairnessKey, debounceKey, singletonKey } = shape;
-  const keyed = (name: 'debounce' | 'singleton', key: Part | undefined): JsonObject => {
+  const { tasks, about } = shape;
+  const output =
+    shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
+  return {
+    ...jobFields(shape, input),
+    ...(output === undefined ? {} : { output }),
+    tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
+  };
+}
+
+/** The fields of a job but its tasks, for one input. */
+export function jobFields(shape: JobShape, input: FlowInput): JsonObject {
+  const { head, about, fairnessKey, debounceKey, singletonKey, batchKey } = shape;
+  const keyed = (name: 'debounce' | 'singleton' | 'batch', key: Part | undefined): JsonObject => {
     if (key === undefined) return {};
     const value = filledWhole(key, input, `${about}, '${name}.key'`);
     return { [name]: { ...(head[name] as JsonObject), key: value } };
   };
-  const output =
-    shape.output === undefined ? undefined : filled(shape.output, input, `${about}, its result,`);
   return {
     ...head,
     ...searched(shape, input),
@@ -40,12 +56,11 @@ export function documentFor(shape: FlowShape, input: FlowInput): JsonObject {
       : { fairnessKey: filledWhole(fairnessKey, input, `${about}, 'fairnessKey'`) }),
     ...keyed('debounce', debounceKey),
     ...keyed('singleton', singletonKey),
-    ...(output === undefined ? {} : { output }),
-    tasks: [...inputTask(tasks, input), ...tasks.map((task) => taskDocument(task, input))],
+    ...keyed('batch', batchKey),
   };
 }
 
-function searched({ search, about }: FlowShape, input: FlowInput): JsonObject {
+function searched({ search, about }: JobShape, input: FlowInput): JsonObject {
   if (search === undefined) return {};
   const fields = filled(search, input, `${about}, 'search'`) as JsonObject;
   const labels = Object.entries(fields).flatMap(([key, value]) => {

@@ -7,6 +7,7 @@ import { type About, ID_RULE, refuse, refuseUnknownFields, shown } from './fault
 import type { MapUse, TaskUse } from './builder.ts';
 import { DEFAULT_FIELDS, type TaskDefaults, merged, plainOptions, withoutGaps } from './options.ts';
 import { type Pointed, describe, placeholder, pointedBy } from './placeholder.ts';
+import { keyPart, keysOf, limitsOf, onlyInput } from './limit-keys.ts';
 import { Needs } from './needs.ts';
 import type { Usable } from './task.ts';
 import { type Part, partOf } from './template.ts';
@@ -41,14 +42,21 @@ const MAP_FIELDS = [...TASK_FIELDS, 'with'];
 
 export class Graph {
   readonly #flow: string;
+  readonly #kind: 'Flow' | 'Task';
   readonly #tasks: Map<string, GraphTask> = new Map();
   readonly #definitions: Map<string, object> = new Map();
   /** Tasks that may be skipped, by a condition of their own or of a task that they need. */
   readonly #skippable: Set<string> = new Set();
   #isBuilt = false;
 
-  constructor(flow: string) {
+  /** A task that is started by itself has a graph for references to its input, without tasks. */
+  constructor(flow: string, kind: 'Flow' | 'Task' = 'Flow') {
     this.#flow = flow;
+    this.#kind = kind;
+  }
+
+  get name(): string {
+    return this.#flow;
   }
 
   get tasks(): readonly GraphTask[] {
@@ -61,7 +69,7 @@ export class Graph {
   }
 
   get about(): About {
-    return `Flow '${this.#flow}'`;
+    return `${this.#kind} '${this.#flow}'`;
   }
 
   /** Later calls of what `build` was given come to nothing, so they are refused. */
@@ -161,6 +169,13 @@ export class Graph {
     if (pointed === undefined) refuse(this.about, `'orNull' takes a reference, not ${shown(ref)}.`);
     const orNull = pointed.orNull === 'never' ? 'ifSkipped' : pointed.orNull;
     return placeholder({ ...pointed, orNull });
+  }
+
+  errorOf(ref: unknown): object {
+    const pointed = pointedBy(ref);
+    if (pointed === undefined || pointed.task === null || pointed.tokens.length > 0)
+      refuse(this.about, `'errorOf' takes what 'task' or 'map' returned, not ${shown(ref)}.`);
+    return placeholder({ ...pointed, orNull: 'ifFailed', isError: true });
   }
 
   orNullIfFailed(ref: unknown): object {
@@ -321,64 +336,6 @@ function graphTest({ subject, comparison }: Test, needs: Needs): GraphTest {
 }
 
 /** A key that comes with the input is not there yet: one that could be it holds its place. */
-function limitsOf(id: string, limits: TaskUse['limits']): Pick<TaskDefaults, 'limits'> {
-  if (limits === undefined) return {};
-  const fixed = limits.map((limit, at) => ({
-    ...limit,
-    key: typeof limit.key === 'string' ? limit.key : `${id} ${at}`,
-  }));
-  return { limits: fixed };
-}
-
-function keysOf(
-  limits: TaskUse['limits'],
-  from: number,
-  needs: Needs,
-): ReadonlyMap<number, readonly Part[]> {
-  const keys = new Map<number, readonly Part[]>();
-  for (const [at, { key }] of (limits ?? []).entries()) {
-    if (typeof key === 'string') continue;
-    // A reference looks like a list of anything.
-    const isList = pointedBy(key) === undefined && Array.isArray(key);
-    const parts = (isList ? (key as readonly unknown[]) : [key]).map(
-      (each) => keyPart(each, needs, `'limits[${at}].key'`) ?? noKey(needs, at),
-    );
-    keys.set(from + at, parts);
-  }
-  return keys;
-}
-
-function noKey(needs: Needs, at: number): never {
-  return refuse(
-    needs.about,
-    `'limits[${at}].key' has no value.`,
-    'Give text or a part of the input.',
-  );
-}
-
-function keyPart(value: unknown, needs: Needs, field: string): Part | undefined {
-  const part = onlyInput(value, needs, `${field} is made`);
-  if (part?.kind === 'plain' && typeof part.value !== 'string') {
-    refuse(needs.about, `${field} must be text, not ${shown(value)}.`);
-  }
-  return part;
-}
-
-/** A plain value or one part of the flow's input: it must be known when the job is submitted. */
-function onlyInput(value: unknown, needs: Needs, what: string): Part | undefined {
-  const part = partOf(value, needs);
-  const isKnown =
-    part === undefined ||
-    part.kind === 'plain' ||
-    (part.kind === 'pointed' && part.pointed.task === null);
-  if (isKnown) return part;
-  return refuse(
-    needs.about,
-    `${what} with a plain value or one part of the flow's input.`,
-    'The result of a task is not known when the flow is built.',
-  );
-}
-
 function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && pointedBy(value) === undefined;
 }

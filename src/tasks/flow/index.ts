@@ -29,6 +29,7 @@ export type { FunctionParts, OperatorParts, ParameterSpecs, ParametersOf } from 
 export type { PlacementOptions, TaskDefaults, TimeoutOptions } from './options.ts';
 export type { InputRef, Ref, Settled, TaskRef, Wired, WiredJson } from './ref.ts';
 export { BadResultError } from './schema.ts';
+export type { OwnSchedule, SchedulePolicies, ScheduleTiming } from './schedule-parts.ts';
 export { submissionOf } from './submission.ts';
 export { defineTask, externalTask } from './task.ts';
 export type { ExternalTask, Task, TaskParts, Usable } from './task.ts';

@@ -12,6 +12,7 @@ import type {
   JsonObject,
   Priority,
   RetryPolicy,
+  Settings,
 } from '../../scheduler/core/index.ts';
 import { type About, refuse } from './fault.ts';
 
@@ -117,7 +118,7 @@ function pickDefaults(options: TaskDefaults): TaskDefaults {
 }
 
 /** The limits of a server are its own: only what no server would take is refused here. */
-const SETTINGS = checkedSettings({
+export const CHECK_SETTINGS: Settings = checkedSettings({
   tasksPerJobMax: TASKS_PER_JOB_LIMIT,
   documentBytesMax: 2 ** 40,
   inputBytesMax: 2 ** 40,
@@ -127,7 +128,7 @@ const SETTINGS = checkedSettings({
  * submitted. `about` says whose fault it is, by the place of the task in the document. */
 export function checkDocument(document: Json, about: (task: number | null) => About): void {
   try {
-    parseJobDocument(document, SETTINGS);
+    parseJobDocument(document, CHECK_SETTINGS);
   } catch (cause) {
     if (!isMillraceError(cause)) throw cause;
     const [, place, inner] = /^\/tasks\/(\d+)(.*)$/.exec(cause.path ?? '') ?? [];

@@ -16,6 +16,8 @@ export interface Pointed {
   /** What its user can do without: nothing, a task that was skipped (`orNull`), or one that failed as well
    * (`orNullIfFailed`). */
   readonly orNull: 'never' | 'ifSkipped' | 'ifFailed';
+  /** Why the task failed, instead of its result. */
+  readonly isError?: true;
 }
 
 const known = new WeakMap<object, Pointed>();
@@ -25,8 +27,9 @@ export function pointedBy(value: unknown): Pointed | undefined {
   return typeof value === 'object' && value !== null ? known.get(value) : undefined;
 }
 
-export function describe({ task, tokens }: Pointed): string {
-  return spelled(task ?? 'input', tokens);
+export function describe({ task, tokens, isError }: Pointed): string {
+  const spelt = spelled(task ?? 'input', tokens);
+  return isError === true ? `the error of ${spelt}` : spelt;
 }
 
 /** Read by everything that wants the value of an object: each would be silently wrong here. */

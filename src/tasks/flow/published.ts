@@ -9,6 +9,7 @@ import {
   INPUT_GAP,
   INPUT_TASK,
   MillraceError,
+  SCHEDULES_FIELD,
   asLiteral,
   canonicalJson,
   pointedAt,
@@ -16,7 +17,8 @@ import {
   isObject,
 } from '../../scheduler/core/index.ts';
 import type { FlowDeclaration, FlowStart, Json, JsonObject } from '../../scheduler/core/index.ts';
-import type { FlowShape } from './document.ts';
+import { cancelsTemplate } from './cancels.ts';
+import type { FlowShape, JobShape } from './document.ts';
 import type { GraphTask, GraphTest } from './graph.ts';
 import type { Pointed } from './placeholder.ts';
 import { pointerOf } from './pointer.ts';
@@ -25,16 +27,14 @@ import type { Part } from './template.ts';
 export function declarationOf(
   shape: FlowShape,
   schema: StandardSchemaV1 | undefined,
-  on: readonly string[],
+  starts: FlowStarts,
 ): FlowDeclaration {
   const name = shape.head['name'] as string;
   const takesInput = schema !== undefined;
   const output = shape.output === undefined ? undefined : referring(shape.output);
   const template: JsonObject = {
-    ...shape.head,
-    ...labelsOf(shape.search),
-    ...keysOf(shape),
-    ...eventsField(on),
+    ...jobTemplate(shape),
+    ...startFields(starts),
     ...(output === undefined ? {} : { output }),
     tasks: shape.tasks.map((task) => taskTemplate(task, takesInput)),
   };
@@ -46,15 +46,26 @@ export function taskDeclaration(
   name: string,
   schema: StandardSchemaV1 | undefined,
   options: JsonObject,
-  on: readonly string[],
+  { job, ...starts }: FlowStarts & { readonly job: JobShape | null },
 ): FlowDeclaration {
   const task = { id: name, executor: name, input: { [INPUT_GAP]: '' }, ...options };
-  const template = { ...eventsField(on), tasks: [task] };
+  const template = { ...(job && jobTemplate(job)), ...startFields(starts), tasks: [task] };
   return versioned(name, schema === undefined ? ANYTHING : jsonSchemaOf(schema), template);
 }
 
-function eventsField(on: readonly string[]): JsonObject {
-  return on.length === 0 ? {} : { [EVENTS_FIELD]: on };
+/** What starts a flow by itself, events and schedules, and the events that cancel its jobs. */
+export interface FlowStarts {
+  readonly on: readonly string[];
+  readonly schedules: readonly JsonObject[];
+  readonly cancels: Parameters<typeof cancelsTemplate>[0];
+}
+
+function startFields({ on, schedules, cancels }: FlowStarts): JsonObject {
+  return {
+    ...cancelsTemplate(cancels),
+    ...(on.length === 0 ? {} : { [EVENTS_FIELD]: on }),
+    ...(schedules.length === 0 ? {} : { [SCHEDULES_FIELD]: schedules }),
+  };
 }
 
 function versioned(name: string, input: JsonObject | null, template: JsonObject): FlowDeclaration {
@@ -65,6 +76,10 @@ function versioned(name: string, input: JsonObject | null, template: JsonObject)
 
 const VERSION_CHARS = 12;
 
+function jobTemplate(shape: JobShape): JsonObject {
+  return { ...shape.head, ...labelsOf(shape.search), ...keysOf(shape) };
+}
+
 /** Labels that are made of the input are made of it as it was given. */
 function labelsOf(search: Part | undefined): JsonObject {
   if (search === undefined) return {};
@@ -72,15 +87,15 @@ function labelsOf(search: Part | undefined): JsonObject {
   return { labels: Object.fromEntries(search.fields.map(([key, part]) => [key, known(part)])) };
 }
 
-function keysOf({ head, fairnessKey, debounceKey, singletonKey }: FlowShape): JsonObject {
+function keysOf(shape: JobShape): JsonObject {
+  const { head, fairnessKey, debounceKey, singletonKey, batchKey } = shape;
+  const keyed = (name: string, key: Part | undefined): JsonObject =>
+    key === undefined ? {} : { [name]: { ...(head[name] as JsonObject), key: known(key) } };
   return {
     ...(fairnessKey === undefined ? {} : { fairnessKey: known(fairnessKey) }),
-    ...(debounceKey === undefined
-      ? {}
-      : { debounce: { ...(head['debounce'] as JsonObject), key: known(debounceKey) } }),
-    ...(singletonKey === undefined
-      ? {}
-      : { singleton: { ...(head['singleton'] as JsonObject), key: known(singletonKey) } }),
+    ...keyed('debounce', debounceKey),
+    ...keyed('singleton', singletonKey),
+    ...keyed('batch', batchKey),
   };
 }
 
@@ -145,9 +160,10 @@ function referring(part: Part, isField = true): Json {
   }
 }
 
-function reference({ task, tokens }: Pointed): JsonObject {
+function reference({ task, tokens, isError }: Pointed): JsonObject {
   return {
     $from: task ?? INPUT_TASK,
+    ...(isError === true ? { error: true } : {}),
     ...(tokens.length === 0 ? {} : { path: pointerOf(tokens) }),
   };
 }

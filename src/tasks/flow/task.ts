@@ -9,11 +9,23 @@ import type {
   TaskContext,
   TaskDefinition,
 } from '../executors/index.ts';
+import { type CancelEvent, cancelsFor, checkedCancels } from './cancels.ts';
 import { checkedEvents } from './events.ts';
 import { ID_RULE, refuse, refuseUnknownFields, shown } from './fault.ts';
+import { type JobShape, jobFields } from './document.ts';
+import { Graph } from './graph.ts';
+import { JOB_FIELDS, jobShape } from './job-parts.ts';
+import type { AnyJobParts, BatchPart, JobParts } from './job-parts.ts';
 import { jsonCopy } from './json-copy.ts';
 import { taskDeclaration } from './published.ts';
-import { DEFAULT_FIELDS, type TaskDefaults, checkDefaults, plainOptions } from './options.ts';
+import { type ScheduleParts, ownSchedules } from './schedule-parts.ts';
+import {
+  DEFAULT_FIELDS,
+  type TaskDefaults,
+  checkDefaults,
+  checkDocument,
+  plainOptions,
+} from './options.ts';
 import { type Maybe, andThen, checkSchema, conformInput, conformResult } from './schema.ts';
 
 /** What a flow can use as a task: it has a name, and types for what goes in and comes out. */
@@ -41,13 +53,27 @@ export interface Task<Input, Result>
   readResult(result: Json): Result;
 }
 
-/** What `defineTask` takes. */
+/** As it is given: the schema is applied when the task runs. */
+type TaskInputOf<In, Given> = [In] extends [StandardSchemaV1]
+  ? Jsonified<StandardSchemaV1.InferInput<In>>
+  : Given;
+
+/**
+ * What `defineTask` takes. What it says of the job (`keep`, `webhooks`, `fairnessKey`, `debounce`, `singleton`, `batch`,
+ * `search`) counts when the task is submitted, started by its name, by an event or by a schedule, and not where it is
+ * a part of a flow or of a map.
+ */
 export interface TaskParts<
   In extends StandardSchemaV1 | undefined,
   Out extends StandardSchemaV1 | undefined,
   Given,
   Returned,
-> extends TaskDefaults {
+>
+  extends
+    TaskDefaults,
+    JobParts<TaskInputOf<In, Given>>,
+    BatchPart<TaskInputOf<In, Given>>,
+    ScheduleParts<[In] extends [StandardSchemaV1] ? StandardSchemaV1.InferInput<In> : Given> {
   /** Unique among all tasks of a cluster: workers offer it under this name. */
   readonly name: string;
   /** What the handler is given is checked by it, and is what it makes of it. */
@@ -57,6 +83,11 @@ export interface TaskParts<
   /** Events that start a job of it alone, with their data as its input: see `defineFlow`. Only a task that is published by
    * itself can be started so: one that a module exports, or that is in `tasks` of a runtime. */
   readonly on?: readonly string[];
+  /**
+   * Events that cancel jobs of it: those whose input has the same value in a field. `[{ event: 'order.cancelled', match: 'id' }]`
+   * cancels the live jobs whose input has the `id` of the event's data.
+   */
+  readonly cancelOn?: readonly CancelEvent[];
   /** `import.meta.url`, to run it on a thread of its own: for work that keeps a processor busy. The
    * module must export the task, or a flow that uses it. */
   readonly thread?: string;
@@ -69,7 +100,11 @@ export interface TaskParts<
     : Returned | Promise<Returned>;
 }
 
-const FIELDS = ['name', 'input', 'output', 'on', 'thread', 'run', ...DEFAULT_FIELDS];
+const FIELDS = [
+  ...['name', 'input', 'output', 'on', 'cancelOn', 'schedule', 'thread', 'run', 'batch'],
+  ...JOB_FIELDS,
+  ...DEFAULT_FIELDS,
+];
 
 /** Names that workers have given away already. */
 const TAKEN = [
@@ -105,7 +140,11 @@ export function defineTask<
     : Jsonified<Awaited<Returned>>
 >;
 export function defineTask(
-  parts: TaskParts<StandardSchemaV1, StandardSchemaV1, never, unknown>,
+  parts: Omit<
+    TaskParts<StandardSchemaV1, StandardSchemaV1, never, unknown>,
+    keyof AnyJobParts | 'schedule'
+  > &
+    AnyJobParts & { readonly schedule?: unknown },
 ): Task<unknown, Json> {
   const about = checkedName('Task', parts);
   refuseUnknownFields(about, parts, FIELDS);
@@ -121,12 +160,27 @@ export function defineTask(
     refuse(about, `'thread' is ${shown(thread)}.`, "Write 'thread: import.meta.url'.");
   }
   const on = checkedEvents(about, parts.on);
+  const cancels = checkedCancels(about, parts.cancelOn, true);
+  if (cancels.length > 0 && parts.batch !== undefined)
+    refuse(
+      about,
+      "it cannot have 'cancelOn' and 'batch': the input of a batch is a list.",
+      "Remove 'cancelOn', or submit a job for each item without 'batch'.",
+    );
   checkSchema(about, 'input', inputSchema);
   checkSchema(about, 'output', outputSchema);
   const whose = `task '${name}'`;
   const conform = (input: Json): Maybe<unknown> =>
     inputSchema === undefined ? input : conformInput(inputSchema, input, whose);
   const usable = usableNamed<unknown, Json>(name, parts);
+  const sample = { id: name, executor: name, input: [], ...(usable.defaults as JsonObject) };
+  const job = jobOf(name, parts, sample);
+  const schedules = ownSchedules(
+    { about, name, sample: { ...job?.head, tasks: [sample] } },
+    parts.schedule,
+    (given) => conform(given ?? null),
+  );
+  const declared = { on, schedules, cancels, job };
 
   return Object.freeze({
     ...usable,
@@ -134,19 +188,30 @@ export function defineTask(
     inputSchema,
     outputSchema,
     ...(thread === undefined ? {} : { thread }),
-    declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject, on),
+    declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject, declared),
     async run(input: Json, context: TaskContext): Promise<unknown> {
       const returned = await parts.run(await conform(input), context);
       return outputSchema === undefined ? returned : conformResult(outputSchema, returned, whose);
     },
     toDocument(input: unknown): Maybe<JsonObject> {
       // What is checked is what the worker will see, and it is sent unchanged: the worker checks again.
-      return andThen(conform(jsonCopy(input, `Task '${name}'`) ?? null), () => ({
+      const given = jsonCopy(input, about) ?? null;
+      return andThen(conform(given), () => ({
         name,
+        ...(job && jobFields(job, given)),
+        ...cancelsFor(cancels, given, about),
         tasks: [{ id: name, ...usable.toTask(input) }],
       }));
     },
   } satisfies Task<unknown, Json>);
+}
+
+/** Null for a task that says nothing of its jobs. */
+function jobOf(name: string, parts: AnyJobParts, sample: JsonObject): JobShape | null {
+  if ([...JOB_FIELDS, 'batch' as const].every((field) => parts[field] === undefined)) return null;
+  const shape = jobShape(new Graph(name, 'Task'), parts, {});
+  checkDocument({ ...shape.head, tasks: [sample] }, () => shape.about);
+  return shape;
 }
 
 /** Something that workers know by name and that is not defined in this program. */

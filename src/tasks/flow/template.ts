@@ -150,9 +150,10 @@ export function filledWhole(part: Part, input: FlowInput, about: About): Json {
 }
 
 function filledReference(pointed: Pointed, input: FlowInput, about: About): Json | undefined {
-  const { task, tokens, orNull } = pointed;
+  const { task, tokens, orNull, isError } = pointed;
   if (task !== null) {
-    return { [FROM]: task, ...(tokens.length === 0 ? {} : { path: pointerOf(tokens) }) };
+    const error = isError === true ? { error: true } : {};
+    return { [FROM]: task, ...error, ...(tokens.length === 0 ? {} : { path: pointerOf(tokens) }) };
   }
   const value = inputAt(pointed, input, about);
   if (value === undefined) return orNull === 'never' ? undefined : null;

@@ -15,6 +15,7 @@ export function listingTests(bench: Bench): void {
   deadTests(bench);
   countTests(bench);
   waitingTests(bench);
+  timeTests(bench);
   headTests(bench);
 }
 
@@ -55,6 +56,41 @@ function nodeTests({ store, newShard, newLeader }: Bench): void {
     expect(await store().schedules(shard)).toEqual([]);
     expect(await store().deadTasks(shard, { limit: 9 })).toEqual([]);
     expect(await store().lastSeq(shard)).toMatchObject({ seq: 0, firstSeq: 1 });
+  });
+}
+
+function timeTests({ store, newLeader }: Bench): void {
+  test('jobs are listed by the time of their creation, with all other filters and in pages', async () => {
+    const leader = await newLeader();
+    const at = (ms: number) => instant(AT + ms);
+    const list = async (filter: object) =>
+      (await store().jobs(leader.shard, { limit: 100, ...filter })).map(({ no }) => no);
+    expect(await list({ since: at(0), until: at(9_000_000) })).toEqual([]);
+    // Three at once, one by a clock that was set back, and gaps where jobs were removed.
+    const times: [no: number, ms: number][] = [
+      [2, 0],
+      ...[3, 4, 5].map((no): [number, number] => [no, 3_600_000]),
+      [6, 3_590_000],
+      [20, 7_200_000],
+      [21, 7_200_001],
+    ];
+    for (const [no, ms] of times) {
+      const labels = no % 2 === 0 ? ['team:a'] : [];
+      const job = aJob(no, { createdAt: at(ms), labels });
+      await leader.submit(job, [aSpec(no, 0)], [aTask(no, 0)]);
+    }
+    expect(await list({ since: at(-1) })).toEqual([21, 20, 6, 5, 4, 3, 2]);
+    expect(await list({ since: at(7_200_001) })).toEqual([21]);
+    expect(await list({ since: at(7_200_002) })).toEqual([]);
+    expect(await list({ until: at(0) })).toEqual([]);
+    expect(await list({ until: at(1) })).toEqual([2]);
+    expect(await list({ since: at(3_600_000), until: at(7_200_000) })).toEqual([5, 4, 3]);
+    expect(await list({ since: at(3_590_000), until: at(3_600_000) })).toEqual([6]);
+    expect(await list({ since: at(3_600_000), limit: 2 })).toEqual([21, 20]);
+    expect(await list({ since: at(3_600_000), limit: 2, before: jobNo(20) })).toEqual([5, 4]);
+    expect(await list({ until: at(7_200_000), labels: ['team:a'] })).toEqual([6, 4, 2]);
+    expect(await list({ since: at(1), until: at(3_600_001), labels: ['team:a'] })).toEqual([6, 4]);
+    expect(await list({ since: at(1), state: 'failed' })).toEqual([]);
   });
 }
 

@@ -1,5 +1,5 @@
 /** What operators of a random workload do with schedules and queues. */
-import { PRIORITIES } from '../../../src/scheduler/core/index.ts';
+import { PRIORITIES, instant } from '../../../src/scheduler/core/index.ts';
 import type { JobId, PauseTarget } from '../../../src/scheduler/core/index.ts';
 import type { Harness } from '../harness.ts';
 
@@ -20,9 +20,14 @@ export function operateQueue(world: Harness, a: number, b: number): void {
   else world.ask({ type: 'resumeQueue', target });
 }
 
-export function setPriority(world: Harness, job: string | null, b: number): void {
+/** Its priority, or the time for which it waits. */
+export function changeJob(world: Harness, job: string | null, b: number): void {
+  if (job === null) return;
+  const jobId = job as JobId;
   const priority = PRIORITIES[b % PRIORITIES.length] ?? 0;
-  if (job !== null) world.ask({ type: 'setPriority', jobId: job as JobId, priority });
+  const runAt = b % 3 === 0 ? null : instant(world.now + (b % 20_000));
+  if (b % 5 < 3) world.ask({ type: 'setPriority', jobId, priority });
+  else world.ask({ type: 'reschedule', jobId, runAt });
 }
 
 export function resumeAll(world: Harness): void {

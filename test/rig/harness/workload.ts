@@ -17,7 +17,7 @@ import type {
 import { Harness } from '../harness.ts';
 import { checkEnds } from './invariants.ts';
 import { loseInput } from './lose-input.ts';
-import { changeSchedule, operateQueue, resumeAll, setPriority } from './operators.ts';
+import { changeJob, changeSchedule, operateQueue, resumeAll } from './operators.ts';
 import { KINDS, randomDocument, randomOwnOptions } from './random-document.ts';
 import type { ScriptedNode, Unasked } from './scripted-node.ts';
 
@@ -50,7 +50,7 @@ const WEIGHTS = {
   drain: 1,
   releaseNode: 2,
   pauseQueue: 2,
-  setPriority: 4,
+  changeJob: 7,
   leave: 1,
   die: 2,
   rejoin: 3,
@@ -374,7 +374,7 @@ const ACTS: Readonly<
     const job = workload.jobId(a);
     if (job !== null) workload.world.cancel(job);
   },
-  setPriority: (workload, a, b) => setPriority(workload.world, workload.jobId(a), b),
+  changeJob: (workload, a, b) => changeJob(workload.world, workload.jobId(a), b),
   rerun: (workload, a) => {
     const job = workload.jobId(a, ['failed', 'cancelled']);
     if (job !== null) workload.world.rerun(job);

@@ -1,4 +1,4 @@
-import { type JobRow, decodeJobOptions } from '../../../src/scheduler/core/index.ts';
+import { type JobRow, decodeJobOptions, runAtOf } from '../../../src/scheduler/core/index.ts';
 import type { Evidence } from './evidence.ts';
 
 /** Of two jobs with one debounce key, the older one does not run if it was still waiting when the newer one came. */
@@ -10,8 +10,9 @@ export function checkDebounce({ tables, findings, driftMs }: Evidence): void {
     const older = last.get(key);
     last.set(key, job);
     // One that was asked for again runs because of that.
-    if (older === undefined || older.run > 1 || older.runAt === null) continue;
-    if (older.runAt <= job.createdAt + driftMs || older.startedAt === null) continue;
+    const runAt = older === undefined || older.run > 1 ? null : runAtOf(older);
+    if (older === undefined || runAt === null) continue;
+    if (runAt <= job.createdAt + driftMs || older.startedAt === null) continue;
     findings.add('debounce', `${older.id} has run although ${job.id} replaced it`);
   }
 }

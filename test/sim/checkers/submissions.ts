@@ -13,7 +13,7 @@ export function checkSubmissions({ journal, findings }: Evidence): void {
     }
     const said = new Set<string>();
     for (const { jobNo, taskNo, run, name, body } of batch.steps) {
-      if (!name.startsWith(SUBMITTED_STEP)) continue;
+      if (!name.startsWith(SUBMITTED_STEP) || name.startsWith(`${SUBMITTED_STEP}$send/`)) continue;
       const { jobId } = JSON.parse(body) as { readonly jobId: string };
       said.add(jobId);
       const key = `${jobNo}/${taskNo}/${run}/${name}`;

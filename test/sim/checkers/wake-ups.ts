@@ -107,7 +107,7 @@ function firstSleep({ steps }: Batch, { jobNo, taskNo, run, suspended }: TaskRow
   if (suspended === null) return null;
   const ends = steps.flatMap((step) => {
     const isOwn = step.jobNo === jobNo && step.taskNo === taskNo && step.run === run;
-    if (!isOwn || !/^\$(?:sleep|until)\//.test(step.name)) return [];
+    if (!isOwn || !/^\$(?:sleep|until|eventEnd)\//.test(step.name)) return [];
     return [(JSON.parse(step.body) as { readonly until: number }).until];
   });
   return ends.length === 0 ? null : Math.min(...ends);

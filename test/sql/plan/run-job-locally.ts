@@ -49,6 +49,11 @@ export async function runJobLocally(
       results.set(task.id, JSON.parse(seed.result ?? 'null') as Json);
       continue;
     }
+    const ended = endedBy(document, task, results);
+    if (ended !== undefined) {
+      results.set(task.id, ended);
+      continue;
+    }
     const known = new Set(task.dependsOn.map((dependency) => document.tasks[dependency.no]?.id));
     const result = (id: TaskId): Json | undefined => {
       if (!known.has(id)) throw new Error(`${task.id} reads ${id} without waiting for it`);
@@ -88,21 +93,44 @@ function inOrder(
   return [...ordered].filter((task) => fragments.includes(task));
 }
 
+/** What the leader answers for a task that has nothing to do because of a decision that it waits for. */
+function endedBy(
+  { tasks }: { readonly tasks: readonly TaskDocument[] },
+  { id, dependsOn }: TaskDocument,
+  results: ReadonlyMap<TaskId, Json>,
+): Json | undefined {
+  for (const { no } of dependsOn) {
+    const answers = decision(tasks, tasks[no]?.id as TaskId, results)?.done ?? [];
+    const own = answers.find(({ taskId }) => taskId === id);
+    if (own !== undefined) return JSON.parse(own.result) as Json;
+  }
+  return undefined;
+}
+
 /** What the leader decides as soon as all that it depends on has ended. */
 function decided(
   tasks: readonly TaskDocument[],
   id: TaskId,
   results: ReadonlyMap<TaskId, Json>,
 ): Json | undefined {
+  const made = decision(tasks, id, results);
+  return made === undefined ? undefined : (JSON.parse(made.result) as Json);
+}
+
+function decision(
+  tasks: readonly TaskDocument[],
+  id: TaskId,
+  results: ReadonlyMap<TaskId, Json>,
+): ReturnType<typeof decide> | undefined {
   const task = tasks.find((each) => each.id === id && DECISION_EXECUTORS.has(each.executor));
   if (task === undefined) return undefined;
   const input = resolveInput(
     task.input,
-    (other) => results.get(other),
+    (other) => results.get(other) ?? decided(tasks, other, results),
     () => 'succeeded',
   );
   if (!input.ok) throw new Error(input.error?.message ?? input.skipped ?? '');
-  return JSON.parse(decide(input.input, SLOTS).result) as Json;
+  return decide(input.input, SLOTS);
 }
 
 async function runTask(

@@ -13,6 +13,7 @@ import {
   type KeySummary,
   rowRanges,
   wholeFiles,
+  type AdaptiveJoin,
   type ExchangeInput,
   type FileRange,
   type PinnedTable,
@@ -29,6 +30,7 @@ export async function runPlanLocally(
   plan: QueryPlan,
   tables: readonly PinnedTable[],
   grouping: Grouping = oneEach,
+  broadcasts: (join: AdaptiveJoin) => boolean = () => true,
 ): Promise<string> {
   const coalesced = new Set(coalescedStages(plan).map(({ id }) => id));
   const groupsOf = plan.stages.map(({ id, tasks, splits }) =>
@@ -37,27 +39,31 @@ export async function runPlanLocally(
   await connection.run('DROP SCHEMA IF EXISTS plan CASCADE; CREATE SCHEMA plan');
   const last = plan.stages.at(-1) as Stage;
   const filters: Filters = new Map();
+  const joins = (plan.joins ?? []).filter(broadcasts);
+  const running = { plan, tables, filters, joins };
   for (const stage of stagesInOrder(plan)) {
     const partition = partitionOf(stage);
     filters.set(stage.id, await filtersOf(connection, plan, stage.id));
     if (stage === last) continue;
     for (let task = 0; task < stage.tasks; task += 1) {
       const own = groupsOf[stage.id]?.[task] ?? [];
-      const query = taskQuery({ plan, tables, filters }, stage, task, own);
-      // The leader answers for a task without partitions: no rows, whatever it would have made of none.
-      const rows = own.length === 0 ? `${query} LIMIT 0` : query;
+      const query = taskQuery(running, stage, task, own);
+      // The leader answers for a task without partitions: no rows, whatever it would have made of none. It answers in
+      // the same way for a task whose rows are joined where they are read.
+      const isProbe = joins.some(({ probe }) => probe === stage.id);
+      const isJoined = joins.some((join) => join.stage === stage.id);
+      const rows = isProbe || (own.length === 0 && !isJoined) ? `${query} LIMIT 0` : query;
       const made = `SELECT *, ${partition} AS p FROM (\n${rows}\n)`;
       await connection.run(`CREATE TABLE ${output(stage.id, task)} AS ${made}`);
     }
   }
   for (const { name, select } of last.fragment.tables)
     await connection.run(`CREATE OR REPLACE TEMP VIEW "${name}" AS ${select}`);
+  const isJoined = joins.some((join) => join.stage === last.id);
   const parts = (groupsOf[last.id] ?? []).flatMap((own, task) =>
-    own.length === 0 ? [] : [`(\n${taskQuery({ plan, tables, filters }, last, task, own)}\n)`],
+    own.length === 0 && !isJoined ? [] : [`(\n${taskQuery(running, last, task, own)}\n)`],
   );
-  return last.tasks === 1
-    ? taskQuery({ plan, tables, filters }, last, 0, [0])
-    : parts.join(' UNION ALL ');
+  return last.tasks === 1 ? taskQuery(running, last, 0, [0]) : parts.join(' UNION ALL ');
 }
 
 /** A partition, or the share `at` of `of` of a partition that is split by an input: every other input is read in full. */
@@ -104,10 +110,12 @@ interface Running {
   readonly plan: QueryPlan;
   readonly tables: readonly PinnedTable[];
   readonly filters: Filters;
+  /** Those whose smaller side is in every task. */
+  readonly joins: readonly AdaptiveJoin[];
 }
 
-/** Each behind those that it reads, and those whose keys it waits for. */
-function stagesInOrder({ stages, filters = [] }: QueryPlan): readonly Stage[] {
+/** Each behind those that it reads, and those whose keys or size it waits for. */
+function stagesInOrder({ stages, filters = [], joins = [] }: QueryPlan): readonly Stage[] {
   const ordered = new Set<Stage>();
   const open = new Set<Stage>();
   const visit = (stage: Stage): void => {
@@ -116,7 +124,8 @@ function stagesInOrder({ stages, filters = [] }: QueryPlan): readonly Stage[] {
     open.add(stage);
     const keys = filters.filter((each) => each.stage === stage.id).map((each) => each.keys.stage);
     const read = stage.fragment.inputs.map((input) => input.stage);
-    for (const id of [...read, ...keys]) visit(stages[id] as Stage);
+    const sizes = joins.filter(({ probe }) => probe === stage.id).map(({ build }) => build);
+    for (const id of [...read, ...keys, ...sizes]) visit(stages[id] as Stage);
     ordered.add(stage);
   };
   for (const stage of stages) visit(stage);
@@ -162,17 +171,19 @@ async function filtersOf(
 }
 
 function taskQuery(
-  { plan, tables, filters }: Running,
+  { plan, tables, filters, joins }: Running,
   stage: Stage,
   task: number,
   partitions: readonly Part[],
 ): string {
-  const { fragment } = stage;
+  const join = joins.find((each) => each.stage === stage.id);
+  const { fragment } = join ?? stage;
+  const filter = { ...filters.get(stage.id), ...filters.get(join?.probe ?? stage.id) };
   const relations = [
     ...fragment.scans.map(
       (scan) =>
         `${scan.relation} AS NOT MATERIALIZED (SELECT * FROM (${scanText(scan, tables, stage, task)}) ` +
-        `WHERE ${filters.get(stage.id)?.[scan.relation] ?? 'true'})`,
+        `WHERE ${filter[scan.relation] ?? 'true'})`,
     ),
     ...fragment.inputs.map(
       (input) =>

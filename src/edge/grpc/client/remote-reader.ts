@@ -98,8 +98,12 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
 }
 
 /** A node of an earlier version lists all jobs, and says of none what it waits for. */
-function asAsked({ waitingFor }: JobsQuery, jobs: JobSummary<Date>[]): JobSummary<Date>[] {
-  return waitingFor === undefined ? jobs : jobs.filter(({ waitsFor }) => waitsFor !== undefined);
+function asAsked(query: JobsQuery, jobs: JobSummary<Date>[]): JobSummary<Date>[] {
+  const { waitingFor, since = -Infinity, until = Infinity } = query;
+  const inTime = jobs.filter(({ createdAt }) => +createdAt >= since && +createdAt < until);
+  return waitingFor === undefined
+    ? inTime
+    : inTime.filter(({ waitsFor }) => waitsFor !== undefined);
 }
 
 async function* follow(

@@ -135,12 +135,14 @@ function nothing(): PollReply {
 function joined(replies: readonly ReportReply[]): ReportReply {
   const [first] = replies;
   if (first !== undefined && replies.length === 1) return first;
+  const window = replies.at(-1)?.orders.fetchWindowBytes;
   return {
     verdicts: replies.flatMap(({ verdicts }) => verdicts),
     orders: {
       abort: replies.flatMap(({ orders }) => orders.abort),
       drain: replies.some(({ orders }) => orders.drain),
       slowDownMs: Math.max(0, ...replies.map(({ orders }) => orders.slowDownMs)),
+      ...(window === undefined ? undefined : { fetchWindowBytes: window }),
     },
   };
 }

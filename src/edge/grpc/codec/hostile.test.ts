@@ -28,7 +28,13 @@ import { wireCount, wireNumber, toWireTime } from './values.ts';
 
 /** What the compiler would never let through, and a stranger sends all the same. */
 const hostile = <T>(value: unknown): T => value as T;
-const anyJobs = { state: 0, name: '', labels: [], limit: 0, cursor: '', waitingFor: '' };
+const anySignal = { step: 's', name: 'n', shapeJson: '', matchJson: '' };
+const longField = JSON.stringify([['a'.repeat(201), 1]]);
+const anyTime = { sinceMs: 0n, untilMs: 0n };
+const anyJobs = {
+  ...{ state: 0, name: '', labels: [], limit: 0, cursor: '', waitingFor: '' },
+  ...anyTime,
+};
 
 function codeOf(act: () => unknown): string {
   try {
@@ -58,11 +64,12 @@ const waiting = (wait: Partial<TaskWait>): unknown =>
 
 const assigned = (given: Partial<TaskAssignment>): unknown => {
   const task = hostile<TaskAssignment>({ ...anAssignment, ...given });
-  const orders = { abort: [], drain: false, slowDownMs: 0 };
+  const orders = { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 0n };
   return fromWirePollReply({ tasks: [task], orders });
 };
 const anAssignment: Partial<TaskAssignment> = {
   lease,
+  labels: {},
   queryId: 'j',
   taskName: 't',
   executor: 'e',
@@ -184,11 +191,11 @@ describe('bad input is', () => {
       'a sleep beyond all numbers',
       () => waiting({ sleeps: [{ step: 's', forMs: 2n ** 64n - 1n }] }),
     ],
-    ['a wait for no signal', () => waiting({ signals: [{ step: 's', name: '', shapeJson: '' }] })],
-    [
-      'a signal that goes nowhere',
-      () => waiting({ signals: [{ step: '', name: 'n', shapeJson: '' }] }),
-    ],
+    ['a wait for no signal', () => waiting({ signals: [{ ...anySignal, name: '' }] })],
+    ['a signal that goes nowhere', () => waiting({ signals: [{ ...anySignal, step: '' }] })],
+    ['half a condition', () => waiting({ signals: [{ ...anySignal, matchJson: '[["a"' }] })],
+    ['no condition', () => waiting({ signals: [{ ...anySignal, matchJson: '{"a":1}' }] })],
+    ['a long field', () => waiting({ signals: [{ ...anySignal, matchJson: longField }] })],
     [
       'a wait for no job',
       () => waiting({ jobs: [{ step: 's', jobId: '', documentJson: bytes('{}') }] }),
@@ -208,6 +215,7 @@ describe('bad input is', () => {
       'logs of a task with NUL',
       () => fromWireLogsQuery(hostile({ jobId: 'a', after: 0n, taskId: 'b\0' })),
     ],
+    ['jobs by a time', () => fromWireJobsQuery(hostile({ ...anyJobs, sinceMs: 2n ** 60n }))],
     ['jobs by a signal', () => fromWireJobsQuery(hostile({ ...anyJobs, waitingFor: 'a"' }))],
     ['jobs by a name with NUL', () => fromWireJobsQuery(hostile({ ...anyJobs, name: 'a\0' }))],
     [
@@ -383,7 +391,7 @@ test('a job without an id gets one', () => {
 });
 
 test('a list without a limit, or with too large a one, gets the default', () => {
-  const query = { state: 0 as const, name: '', cursor: '', labels: [], waitingFor: '' };
+  const query = { state: 0 as const, name: '', cursor: '', labels: [], waitingFor: '', ...anyTime };
   expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
   expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
 });

@@ -1,21 +1,21 @@
 /** Jobs and their tasks as people see them. */
 import {
   ANY_SIGNAL,
+  awaitedEvent,
   KEEPS,
   PRIORITIES,
   TASK_STATES,
+  instant,
   isId,
   readLabel,
 } from '../../../scheduler/core/index.ts';
 import type { StartedBy, TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
-import type {
-  Job as WireJob,
-  JobTask,
-  ListJobsRequest,
-  StartedBy as WireStartedBy,
-} from '../gen/millrace/v1/job.ts';
+import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
 import { JobState as WireJobState, TaskState as WireState } from '../gen/millrace/v1/types.ts';
-import type { TaskError as WireError } from '../gen/millrace/v1/types.ts';
+import type {
+  StartedBy as WireStartedBy,
+  TaskError as WireError,
+} from '../gen/millrace/v1/types.ts';
 import { JsonText } from '../../../scheduler/contract/index.ts';
 import type {
   JobSummary,
@@ -128,13 +128,13 @@ export function fromWireSummary(job: WireJob): JobSummary<Date> {
   };
 }
 
-function toWireStartedBy(by: StartedBy | null): WireStartedBy | undefined {
+export function toWireStartedBy(by: StartedBy | null): WireStartedBy | undefined {
   if (by === null) return undefined;
   if ('event' in by) return { job: '', task: '', event: by.event, eventId: by.id };
   return { job: by.job, task: by.task, event: '', eventId: '' };
 }
 
-function fromWireStartedBy(by: WireStartedBy | undefined): StartedBy | null {
+export function fromWireStartedBy(by: WireStartedBy | undefined): StartedBy | null {
   if (by === undefined) return null;
   if (by.event !== '') return { event: by.event, id: by.eventId };
   return {
@@ -242,9 +242,11 @@ function fromWireTask(task: JobTask): TaskShape<ReadResult, Date> {
 }
 
 export function toWireJobsQuery(query: JobsQuery): ListJobsRequest {
-  const { state, name, labels = [], waitingFor = '', limit, cursor } = query;
+  const { state, name, labels = [], waitingFor = '', since, until, limit, cursor } = query;
   return {
     waitingFor,
+    sinceMs: wireNumber(since ?? 0, 'since_ms'),
+    untilMs: wireNumber(until ?? 0, 'until_ms'),
     state: state === undefined ? WireJobState.JOB_STATE_UNSPECIFIED : toWireJobState(state),
     name: name ?? '',
     labels: [...labels],
@@ -259,6 +261,8 @@ const JOBS_LIMIT_MAX = 1_000;
 
 export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
   const { state, name, labels, waitingFor, limit, cursor } = request;
+  const since = fromWireTimeOrNone(request.sinceMs, 'since_ms');
+  const until = fromWireTimeOrNone(request.untilMs, 'until_ms');
   return {
     limit: limit === 0 ? JOBS_LIMIT : Math.min(limit, JOBS_LIMIT_MAX),
     ...(state === WireJobState.JOB_STATE_UNSPECIFIED
@@ -267,12 +271,14 @@ export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
     ...(name === '' ? {} : { name: soughtText(name, 'name') }),
     ...(labels.length === 0 ? {} : { labels: labels.map((label) => readLabel(label, 'labels')) }),
     ...(waitingFor === '' ? {} : { waitingFor: soughtSignal(waitingFor) }),
+    ...(since === null ? {} : { since: instant(since.getTime()) }),
+    ...(until === null ? {} : { until: instant(until.getTime()) }),
     ...(cursor === '' ? {} : { cursor: soughtText(cursor, 'cursor') }),
   };
 }
 
 function soughtSignal(name: string): string {
-  return name === ANY_SIGNAL || isId(name)
+  return name === ANY_SIGNAL || isId(awaitedEvent(name) ?? name)
     ? name
     : refuse('waiting_for', 'It is not a valid signal name.');
 }

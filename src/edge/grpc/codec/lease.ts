@@ -58,14 +58,17 @@ export function toWireOrders(orders: WorkerOrders): WireOrders {
     abort: toWireLeases(orders.abort),
     drain: orders.drain,
     slowDownMs: wireCount(orders.slowDownMs, 'orders/slow_down_ms'),
+    fetchWindowBytes: wireNumber(orders.fetchWindowBytes ?? 0, 'orders/fetch_window_bytes'),
   };
 }
 
 export function fromWireOrders(given: WireOrders | undefined): WorkerOrders {
   const orders = present(given, 'orders');
+  const fetchWindowBytes = safeNumber(orders.fetchWindowBytes, 'orders/fetch_window_bytes');
   return {
     abort: fromWireLeases(orders.abort, 'orders/abort'),
     drain: orders.drain,
     slowDownMs: orders.slowDownMs,
+    ...(fetchWindowBytes === 0 ? undefined : { fetchWindowBytes }),
   };
 }

@@ -56,6 +56,7 @@ function isPlain(task: ReadyAssignment): boolean {
     task.idempotencyKey === null &&
     task.scheduledAt === null &&
     task.trace === null &&
+    task.about === undefined &&
     task.jobId === task.lease.jobId &&
     task.executor !== FRAGMENT_EXECUTOR
   );

@@ -59,6 +59,11 @@ const more: fc.Arbitrary<Partial<ReadyAssignment>> = fc.record(
     idempotencyKey: text,
     resumed: fc.boolean(),
     steps: fc.constant([{ name: 'a', body: '1' }]),
+    about: fc.constantFrom<NonNullable<ReadyAssignment['about']>>(
+      { startedBy: { event: 'e', id: '1' }, labels: {} },
+      { startedBy: { job: 'j' as JobId, task: 't' as TaskId }, labels: { team: 'ünï', of: '' } },
+      { startedBy: null, labels: { team: 'billing' } },
+    ),
   },
   { requiredKeys: [] },
 );

@@ -22,7 +22,14 @@ import type {
   ReadyAssignment,
   StepRecord,
 } from '../../../scheduler/contract/index.ts';
-import { fromWireError, fromWireState, toWireError, toWireState } from './jobs.ts';
+import {
+  fromWireError,
+  fromWireStartedBy,
+  fromWireState,
+  toWireError,
+  toWireStartedBy,
+  toWireState,
+} from './jobs.ts';
 import {
   fromWireLease,
   fromWireLeases,
@@ -46,6 +53,8 @@ import {
 const NO_BYTES: Buffer = Buffer.alloc(0);
 /** About what a child needs beside its result: its id and a short error. */
 const CHILD_BYTES = 256;
+/** The longest key of a label, and what the message needs around it. */
+const LABEL_BYTES = 72;
 
 /** The list of leases is made when it is read: a packed poll does not have it. */
 export function toWirePoll(request: PollRequest, waitMs: number): GetTaskRequest {
@@ -81,10 +90,11 @@ export function toWirePollReply(reply: PollReply): GetTaskResponse {
 }
 
 function payloadBytes(task: TaskAssignment): number {
-  const { inputJson, planFragmentJson, steps, children } = task;
+  const { inputJson, planFragmentJson, steps, children, labels } = task;
   let bytes = inputJson.length + planFragmentJson.length;
   for (const { bodyJson } of steps) bytes += bodyJson.length;
   for (const { resultJson } of children) bytes += CHILD_BYTES + (resultJson?.length ?? 0);
+  for (const value of Object.values(labels)) bytes += LABEL_BYTES + Buffer.byteLength(value);
   return bytes;
 }
 
@@ -123,6 +133,8 @@ export function toWireAssignment(assignment: ReadyAssignment): TaskAssignment {
         : wireNumber(assignment.scheduledAt, 'scheduled_at_ms'),
     traceparent: assignment.trace?.parent ?? '',
     tracestate: assignment.trace?.state ?? '',
+    startedBy: toWireStartedBy(assignment.about?.startedBy ?? null),
+    labels: { ...assignment.about?.labels },
   };
 }
 
@@ -158,7 +170,13 @@ export function fromWireAssignment(task: TaskAssignment): ReadyAssignment {
         ? null
         : instant(safeNumber(task.scheduledAtMs, 'scheduled_at_ms')),
     trace: readTrace(task.traceparent, task.tracestate),
+    ...aboutJob(task),
   };
+}
+
+function aboutJob({ startedBy, labels }: TaskAssignment): Pick<ReadyAssignment, 'about'> {
+  if (startedBy === undefined && Object.keys(labels).length === 0) return {};
+  return { about: { startedBy: fromWireStartedBy(startedBy), labels: { ...labels } } };
 }
 
 function toWireChildren(children: readonly ChildOutcome[]): TaskChild[] {

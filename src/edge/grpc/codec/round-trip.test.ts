@@ -293,12 +293,12 @@ describe('public shapes survive a round trip', () => {
   });
 
   test('requests about jobs', () => {
+    const moment = time.map((at) => at.getTime() as NonNullable<JobsQuery['since']>);
     const query: fc.Arbitrary<JobsQuery> = fc.record(
       {
-        state: fc.constantFrom(...JOB_STATES),
-        name,
-        limit: fc.integer({ min: 1, max: 1_000 }),
-        ...{ cursor: name, waitingFor: fc.constantFrom('*', 'ok') },
+        ...{ state: fc.constantFrom(...JOB_STATES), name, cursor: name },
+        ...{ limit: fc.integer({ min: 1, max: 1_000 }), since: moment, until: moment },
+        waitingFor: fc.constantFrom('*', 'ok'),
       },
       { requiredKeys: ['limit'] },
     );

@@ -163,6 +163,10 @@ export function toWireBeat(beat: Beat, atMs: number): HeartbeatRequest {
             residentBytes: wireNumber(beat.figures.residentBytes, 'resident_bytes'),
             shuffleBytes: wireNumber(beat.figures.shuffleBytes, 'shuffle_bytes'),
             diskFreeBytes: wireNumber(beat.figures.diskFreeBytes, 'disk_free_bytes'),
+            fetchBytesPerSecond: wireNumber(
+              beat.figures.fetchBytesPerSecond,
+              'fetch_bytes_per_second',
+            ),
           },
   };
 }
@@ -185,6 +189,10 @@ export function fromWireBeat(request: HeartbeatRequest): Beat {
             residentBytes: safeNumber(request.figures.residentBytes, 'resident_bytes'),
             shuffleBytes: safeNumber(request.figures.shuffleBytes, 'shuffle_bytes'),
             diskFreeBytes: safeNumber(request.figures.diskFreeBytes, 'disk_free_bytes'),
+            fetchBytesPerSecond: safeNumber(
+              request.figures.fetchBytesPerSecond,
+              'fetch_bytes_per_second',
+            ),
           },
         }),
   };

@@ -1,5 +1,5 @@
 /** What a worker says when a handler steps aside. Documents travel as JSON; the leader reads them. */
-import { SHAPE_LENGTH_MAX, readSignalShape } from '../../../scheduler/core/index.ts';
+import { SHAPE_LENGTH_MAX, isEventMatch, readSignalShape } from '../../../scheduler/core/index.ts';
 import type { JobWait, Sleep, TaskSuspended, TaskWait } from '../gen/millrace/v1/task.ts';
 import type { CalledJob, WorkerSuspension } from '../../../scheduler/contract/index.ts';
 import {
@@ -40,8 +40,9 @@ export function suspensionBytes({ until }: TaskSuspended): number {
   const { sleeps, signals, jobs } = until.value;
   let bytes = 0;
   for (const { step } of sleeps) bytes += step.length * 3 + THING_BYTES;
-  for (const { step, name, shapeJson } of signals) {
-    bytes += (step.length + name.length + shapeJson.length) * 3 + THING_BYTES;
+  for (const { step, name, shapeJson, matchJson } of signals) {
+    const length = step.length + name.length + shapeJson.length + matchJson.length;
+    bytes += length * 3 + THING_BYTES;
   }
   for (const { step, jobId, documentJson } of jobs) {
     bytes += (step.length + jobId.length) * 3 + documentJson.length + THING_BYTES;
@@ -55,9 +56,12 @@ const THING_BYTES = 24;
 function toWireWait({ sleeps, signals, jobs }: Wait): TaskWait {
   return {
     sleeps: sleeps.map(({ step, forMs }) => ({ step, forMs: wireDuration(forMs) })),
-    signals: signals.map(({ step, name, shape }) => {
-      return { step, name, shapeJson: shape === undefined ? '' : JSON.stringify(shape) };
-    }),
+    signals: signals.map(({ step, name, shape, match }) => ({
+      step,
+      name,
+      shapeJson: shape === undefined ? '' : JSON.stringify(shape),
+      matchJson: match === undefined ? '' : JSON.stringify(match),
+    })),
     jobs: jobs.map(({ step, jobId, document }) => {
       return { step, jobId, documentJson: documentBytes(document, 'jobs/document_json') };
     }),
@@ -68,10 +72,11 @@ function fromWireWait({ sleeps, signals, jobs }: TaskWait): Wait {
   return {
     type: 'wait',
     sleeps: sleeps.map(fromWireSleep),
-    signals: signals.map(({ step, name, shapeJson }) => ({
+    signals: signals.map(({ step, name, shapeJson, matchJson }) => ({
       step: requiredText(step, 'signals/step'),
       name: requiredText(name, 'signals/name'),
       ...fromWireShape(shapeJson),
+      ...fromWireMatch(matchJson),
     })),
     jobs: jobs.map(fromWireCalledJob),
   };
@@ -86,6 +91,14 @@ function fromWireShape(text: string): Pick<Wait['signals'][number], 'shape'> {
   } catch {
     return {};
   }
+}
+
+/** Unlike a shape it decides who is woken: one that cannot be read is refused. */
+function fromWireMatch(text: string): Pick<Wait['signals'][number], 'match'> {
+  if (text === '') return {};
+  const field = 'signals/match_json';
+  const match = parsedJson(text, field);
+  return isEventMatch(match) ? { match } : refuse(field, 'It is not a list of fields and values.');
 }
 
 function fromWireSleep({ step, forMs }: Sleep): Wait['sleeps'][number] {

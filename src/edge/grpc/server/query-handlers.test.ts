@@ -40,6 +40,7 @@ const STAGE: StageShape = {
   grouping: null,
   filters: [],
   filteredRows: null,
+  join: null,
 };
 
 const QUERY: QueryShape<Date> = {

@@ -1,5 +1,6 @@
 /** One action on all jobs that fit a filter. */
 import { BULK_EXECUTOR, BULK_NAME, readBulkRequest } from '../../../scheduler/contract/index.ts';
+import { asLiteral } from '../../../scheduler/core/index.ts';
 import type { Route } from '../route.ts';
 import { ID_HEADERS, newIds, submitOne } from './submit.ts';
 
@@ -8,8 +9,9 @@ export const bulkRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/bulk',
     role: 'submit',
-    summary: 'Cancel, rerun or redrive all jobs that fit a filter',
+    summary: 'Do one thing to all jobs that fit a filter',
     description:
+      'Cancels, reruns, redrives or removes them, sends them a signal, or changes their priority or their time. ' +
       'Answers with the id of the job that does it; its result has the figures. Jobs that are submitted after it are ' +
       'left alone. A job that has changed meanwhile, so that there is nothing to do, counts as unchanged.',
     headers: ID_HEADERS,
@@ -25,7 +27,8 @@ export const bulkRoutes: readonly Route[] = [
       const task = {
         id: 'bulk',
         executor: BULK_EXECUTOR,
-        input: request,
+        // A value may look like a reference to another task.
+        input: asLiteral(request),
         retry: { maxAttempts: 20 },
       };
       const labels = { action: request.action };

@@ -1,6 +1,13 @@
 /** Looking at jobs, and asking the leader to change them. */
 import { randomUUID } from 'node:crypto';
-import { ANY_SIGNAL, JOB_STATES, readLabel, taskTrees } from '../../../scheduler/core/index.ts';
+import {
+  ANY_SIGNAL,
+  JOB_STATES,
+  awaitedEvent,
+  readLabel,
+  readMoment,
+  taskTrees,
+} from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
 import { defined } from '../../../kit/index.ts';
 import type { JobsQuery } from '../../../scheduler/contract/index.ts';
@@ -53,9 +60,20 @@ export const jobRoutes: readonly Route[] = [
       },
       waitingFor: {
         type: 'string',
-        maxLength: 200,
+        maxLength: 206,
         description:
-          'Only jobs with a task that waits for a signal of this name, or `*` for any signal. `waitsFor` says which.',
+          'Only jobs with a task that waits for a signal of this name, for an event (`event/NAME`), or `*` for any of them. `waitsFor` says which.',
+      },
+      since: {
+        type: 'string',
+        maxLength: 40,
+        description:
+          'Only jobs that were created at this time or later, as `2026-11-15T02:00:00Z`.',
+      },
+      until: {
+        type: 'string',
+        maxLength: 40,
+        description: 'Only jobs that were created before this time.',
       },
       ...pageParameters,
     },
@@ -146,6 +164,23 @@ export const jobRoutes: readonly Route[] = [
   },
   {
     method: 'POST',
+    path: '/api/v1/jobs/:id/reschedule',
+    role: 'submit',
+    summary: 'Change the time at which a job starts, or start it now',
+    description:
+      'For a job whose `runAt` lies ahead. A time that has passed means now. A job that has begun or ended, or has that ' +
+      'time, is not changed: `changed` says so, and `why` the reason.',
+    body: { schema: 'RescheduleRequest', required: true },
+    answers: JOB_ANSWER,
+    async handle(call, api) {
+      const { jobs } = api.leader();
+      const { runAt } = objectOf(await call.body(), ['runAt']);
+      const { jobId, changed, why } = await jobs.reschedule(jobIn(call), runAt);
+      return showJob(api, jobId, 200, { changed, ...defined({ why }) });
+    },
+  },
+  {
+    method: 'POST',
     path: '/api/v1/jobs/:id/rerun',
     role: 'submit',
     summary: 'Rerun the tasks that did not succeed',
@@ -228,7 +263,7 @@ function signalIdIn({ headers }: Call): string {
 }
 
 async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
-  const { state, name, waitingFor } = call.query;
+  const { state, name, waitingFor, since, until } = call.query;
   const labels = (call.lists['label'] ?? []).map((label) => readLabel(label, '?label'));
   const { asOf, value } = await api.reader.jobs({
     ...pageOf(call),
@@ -237,12 +272,16 @@ async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
     ...(name === undefined ? {} : { name }),
     ...(labels.length === 0 ? {} : { labels }),
     ...(waitingFor === undefined ? {} : { waitingFor: signalName(waitingFor) }),
+    ...(since === undefined ? {} : { since: readMoment(since, () => '?since') }),
+    ...(until === undefined ? {} : { until: readMoment(until, () => '?until') }),
   });
   return dated(asOf, { jobs: value.items, cursor: value.cursor });
 }
 
 function signalName(name: string): string {
-  return name === ANY_SIGNAL ? name : checkedId(name, '?waitingFor');
+  if (name === ANY_SIGNAL) return name;
+  checkedId(awaitedEvent(name) ?? name, '?waitingFor');
+  return name;
 }
 
 async function showJob(

@@ -2,7 +2,6 @@
 import { instant, upcomingOccurrences, isObject } from '../../../scheduler/core/index.ts';
 import type {
   Calendar,
-  ChangeSchedule,
   JobId,
   Json,
   ScheduleId,
@@ -12,7 +11,7 @@ import type { ScheduleShape } from '../../../scheduler/contract/index.ts';
 import { checkedId, scheduleIn } from '../fields.ts';
 import { objectText } from '../json-text.ts';
 import { badInput, notFound } from '../refusal.ts';
-import { dated } from '../route.ts';
+import { dated, ok } from '../route.ts';
 import type { Answer, ApiParts, Route } from '../route.ts';
 
 /** How many of the next times are shown. */
@@ -87,10 +86,55 @@ export const scheduleRoutes: readonly Route[] = [
   },
   changing('pause', 'Pause a schedule until it is resumed'),
   changing('resume', 'Resume a schedule; occurrences during the pause are skipped'),
-  changing('trigger', 'Trigger a schedule now; `lastJob` is the id of the job'),
+  {
+    method: 'POST',
+    path: '/api/v1/schedules/:id/trigger',
+    role: 'submit',
+    summary: 'Trigger a schedule now; `lastJob` is the id of the job',
+    description:
+      'With `at`, a time that has passed, the job has that as its scheduled time, and a second call for it answers the same job.',
+    body: { schema: 'ScheduleTrigger', required: false },
+    answers: SCHEDULE_ANSWER,
+    async handle(call, api) {
+      const [id, body] = [scheduleIn(call), (await call.body()) ?? {}];
+      if (!isObject(body)) throw badInput('', 'The body must be an object.', 'Send {"at": ...}.');
+      const { schedules } = api.leader();
+      const other = Object.keys(body).find((name) => name !== 'at');
+      if (other !== undefined) throw badInput(`/${other}`, 'There is no such field.');
+      const { at } = body;
+      const jobId =
+        at === undefined
+          ? (await schedules.change(id, 'trigger')).jobId
+          : (await schedules.backfill(id, { at }))[0]?.jobId;
+      return showSchedule(api, id, 200, jobId ?? null);
+    },
+  },
+  {
+    method: 'POST',
+    path: '/api/v1/schedules/:id/backfill',
+    role: 'submit',
+    summary: 'Run a schedule for times that have passed',
+    description:
+      'One job for each scheduled time from `from` to `to`, both included, at most 1,000. Asked again it starts nothing new. ' +
+      'Neither the next time of the schedule nor `maxRuns` is affected.',
+    body: { schema: 'ScheduleBackfill', required: true },
+    answers: { 200: { description: 'The jobs, oldest time first.', schema: 'Backfill' } },
+    async handle(call, api) {
+      const id = scheduleIn(call);
+      const body = await call.body();
+      if (!isObject(body) || 'at' in body)
+        throw badInput('', 'The body must be a range.', 'Send {"from": ..., "to": ...}.');
+      const jobs = await api.leader().schedules.backfill(id, body);
+      return ok({
+        id,
+        started: jobs.filter(({ isNew }) => isNew).length,
+        jobs: jobs.map(({ at, jobId, isNew }) => ({ at: new Date(at), id: jobId, isNew })),
+      });
+    },
+  },
 ];
 
-function changing(change: Exclude<ChangeSchedule['change'], 'delete'>, summary: string): Route {
+function changing(change: 'pause' | 'resume', summary: string): Route {
   return {
     method: 'POST',
     path: `/api/v1/schedules/:id/${change}`,

@@ -8,15 +8,16 @@ export const triggerRoutes: readonly Route[] = [
     method: 'POST',
     path: '/api/v1/triggers/:event',
     role: 'submit',
-    summary: 'Send an event, which starts every flow that listens to it',
+    summary: 'Send an event, which starts flows, wakes tasks and cancels jobs',
     description:
       'Each flow that names the event (`on`) gets a job with `data` as its input. A flow that does not accept the data has ' +
-      'an `error` in its place and does not affect the others. The same `id` again starts nothing new. An event ' +
-      'that no flow names starts nothing: `jobs` is empty, and `note` says so.',
+      'an `error` in its place and does not affect the others. Tasks that wait for such an event (`ctx.waitForEvent`) go on with ' +
+      'its data, and jobs that name it in `cancelOn` are cancelled. The same `id` again starts and wakes nothing new. ' +
+      'For an event that nobody names or waits for, all lists are empty, and `note` says so.',
     headers: TRACE_HEADERS,
     body: { schema: 'EventRequest', required: false },
     answers: {
-      200: { description: 'Nothing was started.', schema: 'SentEvent' },
+      200: { description: 'No job was started.', schema: 'SentEvent' },
       201: { description: 'Started.', schema: 'SentEvent' },
       207: { description: 'Some flows did not accept it.', schema: 'SentEvent' },
     },

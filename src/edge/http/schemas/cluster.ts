@@ -37,7 +37,12 @@ const NODE_EXAMPLE = {
   quarantinedUntil: null,
   registeredAt: '2026-11-15T01:00:00.000Z',
   seenAt: '2026-11-15T02:00:00.000Z',
-  figures: { residentBytes: 212e6, shuffleBytes: 1_480_000, diskFreeBytes: 51e9 },
+  figures: {
+    residentBytes: 212e6,
+    shuffleBytes: 1_480_000,
+    diskFreeBytes: 51e9,
+    fetchBytesPerSecond: 0,
+  },
 };
 
 const nodeFields: Readonly<Record<string, Schema>> = {
@@ -60,6 +65,10 @@ const nodeFields: Readonly<Record<string, Schema>> = {
         residentBytes: whole,
         shuffleBytes: described('Outputs of queries that it keeps for others.', whole),
         diskFreeBytes: described('Of the disk that they lie on; 0 if not known.', whole),
+        fetchBytesPerSecond: described(
+          'What it takes in of the outputs of other workers; 0 if it is not fetching.',
+          whole,
+        ),
       }),
     ),
   ),
@@ -134,6 +143,7 @@ const FLOW_EXAMPLE = {
     required: ['id', 'cents'],
   },
   on: ['order.created'],
+  schedules: [{ id: 'order' }],
   nodes: ['w-1', 'w-2'],
 };
 
@@ -142,6 +152,16 @@ const flowFields: Readonly<Record<string, Schema>> = {
   version: described('Of graph and schema; a new job gets the newest that a live node has.', text),
   input: described('JSON Schema of the input; `{}` allows anything.', anything),
   on: described('The events that start it.', listOf(text)),
+  schedules: described(
+    'The schedules that it declares.',
+    listOf(
+      record(
+        'One of them.',
+        { id: text, note: described('Why it is not there.', text) },
+        { optional: ['note'] },
+      ),
+    ),
+  ),
   nodes: described('Live nodes that have it.', listOf(text)),
 };
 
@@ -165,6 +185,7 @@ export type ClusterSchemaName =
   | 'Leader'
   | 'Schedule'
   | 'ScheduleList'
+  | 'Backfill'
   | 'Event'
   | 'LogLine'
   | 'Health'
@@ -250,6 +271,27 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     'All schedules.',
     { schedules: listOf(record('A schedule.', scheduleFields)), asOf },
     { example: { schedules: [SCHEDULE_EXAMPLE], asOf: ASKED_AT } },
+  ),
+  Backfill: record(
+    'The jobs of a backfill.',
+    {
+      id: described('Of the schedule.', text),
+      started: described('New jobs.', whole),
+      jobs: listOf(
+        record('The job of one time.', {
+          at: moment,
+          id: text,
+          isNew: described('False if it was there before.', flag),
+        }),
+      ),
+    },
+    {
+      example: {
+        id: 'nightly',
+        started: 1,
+        jobs: [{ at: '2026-11-14T01:00:00.000Z', id: 'nightly@1794618000000.0', isNew: true }],
+      },
+    },
   ),
   LogLine: record('What a task has printed.', {
     seq: described('Grows within the job.', whole),

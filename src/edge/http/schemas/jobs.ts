@@ -57,8 +57,8 @@ const summaryFields: Readonly<Record<string, Schema>> = {
   finishedAt: orNull(moment),
 };
 
-const waitsFor: Schema = described(
-  'Present only in lists by `waitingFor`: signals that its tasks wait for.',
+const waitsFor = described(
+  'Only in lists by `waitingFor`: signals that are awaited.',
   listOf(text),
 );
 
@@ -169,11 +169,15 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
           awaited: described('Names of the signals that tasks wait for.', listOf(text)),
         }),
       ),
-      changed: described('Present only in the response to a change of its priority.', flag),
+      changed: described(
+        'Present only in the response to a change of its priority or of its time.',
+        flag,
+      ),
+      why: described('Why a change of its time has changed nothing.', text),
       asOf,
     },
     {
-      optional: ['isResultOmitted', 'signal', 'changed'],
+      optional: ['isResultOmitted', 'signal', 'changed', 'why'],
       example: {
         ...SUMMARY_EXAMPLE,
         result: null,
@@ -367,7 +371,7 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
     ],
   },
   SentEvent: record(
-    'An event, and the job of each flow that it starts.',
+    'An event, and what it has started, woken and cancelled.',
     {
       event: text,
       id: described('Of the event: as it was sent, or a new one.', text),
@@ -377,14 +381,18 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
           record('Why a flow was not started.', { flow: text, error: ref('Problem') }),
         ],
       }),
-      note: described('Present only if no flow is started by the event.', text),
+      woken: listOf(record('One of the first 1,000 tasks that waited.', { job: text, task: text })),
+      cancelled: described('Jobs that it has cancelled, the first 1,000.', listOf(text)),
+      unlisted: described('How many more it has woken or cancelled, if there are.', whole),
+      note: described('Present only if it has no effect, or not on all that it means.', text),
     },
     {
-      optional: ['note'],
+      optional: ['note', 'unlisted'],
       example: {
         event: 'order.created',
         id: 'evt_1',
         jobs: [{ flow: 'order', id: SUMMARY_EXAMPLE['id'], state: 'queued', isNew: true }],
+        ...{ woken: [], cancelled: [] },
       },
     },
   ),

@@ -48,6 +48,7 @@ const STAGE_EXAMPLE = {
   grouping: null,
   filters: [],
   filteredRows: null,
+  join: null,
 };
 
 const COLUMN = record('A column of the result.', {
@@ -129,6 +130,19 @@ const stageFields: Readonly<Record<string, Schema>> = {
   filteredRows: described(
     'Rows that these filters have left out. EXPLAIN ANALYZE counts them; otherwise it is null.',
     orNull(whole),
+  ),
+  join: described(
+    'Decided when the stage of one side of its join has ended; null before, and for all other stages.',
+    orNull(
+      record('Whether that side is broadcast.', {
+        build: described('The stage whose size decides.', whole),
+        rows: described('Of that stage.', whole),
+        bytes: described('As written, or as much as they seem to be in memory.', whole),
+        thresholdBytes: described('The setting `broadcastThresholdBytes`.', whole),
+        probe: described('The stage of the other side. It does not run if `isBroadcast`.', whole),
+        isBroadcast: { type: 'boolean' },
+      }),
+    ),
   ),
 };
 

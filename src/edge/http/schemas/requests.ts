@@ -4,6 +4,7 @@ import { DOCUMENT_EXAMPLE, documentSchemas, type DocumentSchemaName } from './do
 import {
   anything,
   described,
+  flag,
   listOf,
   oneOf,
   record,
@@ -43,6 +44,7 @@ const scheduleFields: Readonly<Record<string, Schema>> = {
   document: ref('JobDocument'),
   flow: described('The name of a flow, instead of a document.', text),
   input: described('Of the flow.', anything),
+  declared: described('Whether the flow itself declares it. Ignored in requests.', flag),
 };
 
 const SCHEDULE_OPTIONAL = Object.keys(scheduleFields);
@@ -59,6 +61,7 @@ export type RequestSchemaName =
   | 'EventRequest'
   | 'CancelRequest'
   | 'PriorityRequest'
+  | 'RescheduleRequest'
   | 'RerunRequest'
   | 'SignalRequest'
   | 'BulkRequest'
@@ -66,7 +69,9 @@ export type RequestSchemaName =
   | 'PauseRequest'
   | 'ResumeRequest'
   | 'ScheduleDocument'
-  | 'NamedScheduleDocument';
+  | 'NamedScheduleDocument'
+  | 'ScheduleTrigger'
+  | 'ScheduleBackfill';
 
 export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
   ...documentSchemas,
@@ -103,6 +108,11 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     { priority: described('0 is urgent, 3 is low.', oneOf(PRIORITIES)) },
     { example: { priority: 0 } },
   ),
+  RescheduleRequest: record(
+    'When a job starts.',
+    { runAt: described('A time as in a job document, or `now`.', anything) },
+    { example: { runAt: '2026-11-15T02:00:00Z' } },
+  ),
   RerunRequest: optionalRecord(
     'Only if the job is at this run, which makes the call safe to repeat.',
     {
@@ -116,14 +126,31 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
   BulkRequest: record(
     'An action, and the jobs that it concerns.',
     {
-      action: oneOf(['cancel', 'rerun', 'redrive']),
+      action: oneOf([
+        ...['cancel', 'rerun', 'redrive', 'remove'],
+        ...['signal', 'priority', 'reschedule'],
+      ]),
+      signal: described('With `signal`: its name.', text),
+      value: described('With `signal`: any JSON.', anything),
+      priority: described('With `priority`: 0 is urgent, 3 is low.', oneOf(PRIORITIES)),
+      runAt: described('With `reschedule`: a time, or `now`.', anything),
       filter: record(
         'At least one field; all of them must fit.',
-        { state: text, name: text, labels: described('`key:value` each.', listOf(text)) },
-        { optional: ['state', 'name', 'labels'] },
+        {
+          state: text,
+          name: text,
+          labels: described('`key:value` each.', listOf(text)),
+          waitingFor: described('A signal that one of its tasks waits for; `*` for any.', text),
+          since: described('Created at this time or later.', anything),
+          until: described('Created before this time.', anything),
+        },
+        { optional: ['state', 'name', 'labels', 'waitingFor', 'since', 'until'] },
       ),
     },
-    { example: { action: 'rerun', filter: { state: 'failed', labels: ['team:a'] } } },
+    {
+      optional: ['signal', 'value', 'priority', 'runAt'],
+      example: { action: 'rerun', filter: { state: 'failed', labels: ['team:a'] } },
+    },
   ),
   ForkRequest: record(
     'The task from which the new job runs again, and its input if that is to be another one.',
@@ -147,5 +174,18 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     'When to run which job, under which name.',
     { id: text, ...scheduleFields },
     { optional: SCHEDULE_OPTIONAL, example: { id: 'nightly', ...SCHEDULE_EXAMPLE } },
+  ),
+  ScheduleTrigger: record(
+    'For which time it is run; without one, for now.',
+    { at: described('A time that has passed.', text) },
+    { optional: ['at'], example: { at: '2026-11-14T01:00:00.000Z' } },
+  ),
+  ScheduleBackfill: record(
+    'The times of the schedule in this range, both ends included.',
+    { from: text, to: described('Now, if not given.', text) },
+    {
+      optional: ['to'],
+      example: { from: '2026-11-08T00:00:00.000Z', to: '2026-11-15T00:00:00.000Z' },
+    },
   ),
 };

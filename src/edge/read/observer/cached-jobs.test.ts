@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import { instant } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
 import type { Dated, ReadJob } from '../../../scheduler/contract/index.ts';
 import { CachedJobs } from './cached-jobs.ts';
@@ -133,4 +134,12 @@ test('counts what it has by state, and says whether that is all', () => {
   expect(jobs.counts()).toEqual({ counts: { ...none, succeeded: 1, failed: 1 }, isWhole: true });
   for (const no of [3, 4]) jobs.put(job(no, 1));
   expect(jobs.counts()).toEqual({ counts: { ...none, queued: 2 }, isWhole: false });
+});
+
+test('jobs are found by the time of their creation', () => {
+  const jobs = new CachedJobs(10);
+  for (const no of [1, 2, 3]) jobs.put(job(no, no, { createdAt: new Date(no * 1_000) }));
+  jobs.settle(0);
+  const page = jobs.page({ limit: 9, since: instant(2_000), until: instant(3_000) });
+  expect(page.items.map(({ no }) => no)).toEqual([2]);
 });

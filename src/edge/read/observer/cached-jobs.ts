@@ -115,6 +115,8 @@ export class CachedJobs {
     state,
     name,
     labels = [],
+    since,
+    until,
     limit,
     cursor,
   }: JobsQuery): Page<JobSummary<Date>> & { readonly isWhole: boolean } {
@@ -124,6 +126,8 @@ export class CachedJobs {
       .filter(({ no }) => no < before && no >= this.#completeFrom)
       .filter((job) => state === undefined || job.state === state)
       .filter((job) => name === undefined || job.name === name)
+      .filter(({ createdAt }) => since === undefined || createdAt.getTime() >= since)
+      .filter(({ createdAt }) => until === undefined || createdAt.getTime() < until)
       .filter((job) => labels.every((label) => hasLabel(job, label)))
       .slice(0, limit);
     const isWhole = found.length === limit || this.#completeFrom === 0;

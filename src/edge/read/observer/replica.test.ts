@@ -125,8 +125,10 @@ class Source implements Reader {
       if (events.length > 0) yield { events, asOf };
       at = asOf.seq;
       const stop = deferred();
-      signal.addEventListener('abort', () => stop.resolve());
+      const end = (): void => stop.resolve();
+      signal.addEventListener('abort', end);
       await Promise.race([this.#changed.promise, stop.promise]);
+      signal.removeEventListener('abort', end);
     }
   }
 }

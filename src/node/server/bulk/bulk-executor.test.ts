@@ -77,8 +77,53 @@ test.each(['conflict', 'expired', 'not_found'] as const)(
   },
 );
 
+test('what has ended is not sent a signal, and a repeated page sends the same one', async () => {
+  const sent: string[] = [];
+  const states = ['running', 'succeeded', 'queued'];
+  const items = states.map((state, at) => ({ id: `j${at}`, no: 9 - at, run: 1, state }));
+  const parts = {
+    reader: {
+      job: () => Promise.resolve({ value: { no: 10 } }),
+      jobs: () => Promise.resolve({ value: { items, cursor: null } }),
+    },
+    jobs: () => ({
+      signal: (id: string, name: string, body: string, signalId: string) => {
+        sent.push([id, name, body, signalId].join(' '));
+        return Promise.resolve({ changed: id === 'j0' });
+      },
+    }),
+  } as unknown as BulkParts;
+  const context = {
+    jobId: 'bulk-1' as JobId,
+    signal: new AbortController().signal,
+    step: (_name: string, fn: () => Promise<unknown>) => fn(),
+  } as unknown as TaskContext;
+  const input = { action: 'signal', signal: 'go', value: { a: 1 }, filter: { name: 'n' } };
+  const outcome = await bulkExecutor(parts).run(input, context);
+  expect(outcome).toMatchObject({ found: 3, changed: 1, unchanged: 2 });
+  expect(sent).toEqual(['j0 go {"a":1} bulk-1', 'j2 go {"a":1} bulk-1']);
+});
+
+test('a request that was read is read again as it was', () => {
+  for (const request of [
+    { action: 'signal', signal: 'go', value: null, filter: { waitingFor: '*' } },
+    { action: 'priority', priority: 0, filter: { since: 5, until: 6 } },
+    { action: 'reschedule', runAt: 'now', filter: { name: 'n' } },
+    { action: 'remove', filter: { labels: ['a:b'] } },
+  ])
+    expect(readBulkRequest(readBulkRequest(request))).toEqual(request);
+  expect(
+    readBulkRequest({ action: 'cancel', filter: { since: '1970-01-01T00:00:01Z' } }),
+  ).toMatchObject({ filter: { since: 1_000 } });
+});
+
 test.each([
   [null, ''],
+  [{ action: 'signal', filter: { name: 'x' } }, '/signal'],
+  [{ action: 'signal', signal: 'a b', filter: { name: 'x' } }, '/signal'],
+  [{ action: 'priority', priority: 4, filter: { name: 'x' } }, '/priority'],
+  [{ action: 'reschedule', filter: { name: 'x' } }, '/runAt'],
+  [{ action: 'cancel', priority: 1, filter: { name: 'x' } }, '/priority'],
   [{ action: 'drop', filter: { name: 'x' } }, '/action'],
   [{ action: 'cancel' }, '/filter'],
   [{ action: 'cancel', filter: {} }, '/filter'],
@@ -88,6 +133,9 @@ test.each([
   [{ action: 'cancel', filter: { name: 'a\ud800' } }, '/filter/name'],
   [{ action: 'cancel', filter: { labels: ['a'] } }, '/filter/labels/0'],
   [{ action: 'cancel', filter: { all: true } }, '/filter/all'],
+  [{ action: 'cancel', filter: { since: '2h' } }, '/filter/since'],
+  [{ action: 'cancel', filter: { until: -1 } }, '/filter/until'],
+  [{ action: 'cancel', filter: { waitingFor: 'a b' } }, '/filter/waitingFor'],
 ])('%j is refused at %s', (request, path) => {
   expect(() => readBulkRequest(request)).toThrow(
     expect.objectContaining({ code: 'bad_input', path }),

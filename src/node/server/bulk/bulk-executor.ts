@@ -2,11 +2,11 @@
  * Acts on all jobs that fit a filter, page by page. A finished page is a step of the task, so an attempt after a crash
  * repeats one page at most, and each action on a job may be repeated without harm.
  */
-import { isMillraceError } from '../../../scheduler/core/index.ts';
-import type { Json } from '../../../scheduler/core/index.ts';
+import { isFinished, isMillraceError } from '../../../scheduler/core/index.ts';
+import type { JobId, Json } from '../../../scheduler/core/index.ts';
 import { BULK_EXECUTOR, cursorOf, readBulkRequest } from '../../../scheduler/contract/index.ts';
 import type {
-  BulkAction,
+  BulkChange,
   BulkOutcome,
   BulkRequest,
   JobService,
@@ -16,7 +16,10 @@ import type {
 import type { Executor, TaskContext } from '../../../tasks/executors/index.ts';
 
 export interface BulkParts {
-  readonly jobs: () => Pick<JobService, 'cancel' | 'rerun' | 'redrive'>;
+  readonly jobs: () => Pick<
+    JobService,
+    'cancel' | 'rerun' | 'redrive' | 'remove' | 'signal' | 'setPriority' | 'reschedule'
+  >;
   readonly reader: Pick<Reader, 'job' | 'jobs'>;
 }
 
@@ -42,7 +45,9 @@ export function bulkExecutor(parts: BulkParts): Executor {
       for (let no = 1; cursor !== null; no += 1) {
         context.signal.throwIfAborted();
         const from: string = cursor;
-        const page: BulkPage = await context.step(`page ${no}`, () => onPage(parts, request, from));
+        const page: BulkPage = await context.step(`page ${no}`, () =>
+          onPage(parts, request, from, context.jobId),
+        );
         total = sum(total, page);
         ({ cursor } = page);
       }
@@ -65,23 +70,26 @@ type ListedJob = Pick<JobSummary, 'id' | 'run' | 'state'>;
 
 async function onPage(
   parts: BulkParts,
-  { action, filter }: BulkRequest,
+  { filter, ...change }: BulkRequest,
   cursor: string,
+  bulkId: JobId,
 ): Promise<BulkPage> {
   const { value: page } = await parts.reader.jobs({ ...filter, limit: PAGE, cursor });
   let outcome = NOTHING;
   for (let at = 0; at < page.items.length; at += AT_ONCE) {
     const group = page.items.slice(at, at + AT_ONCE);
-    const outcomes = await Promise.all(group.map((job) => onJob(parts, action, job)));
+    const outcomes = await Promise.all(
+      group.map((job) => onJob(job, () => act(parts, change, job, bulkId))),
+    );
     outcome = outcomes.reduce(sum, outcome);
   }
   return { ...outcome, cursor: page.cursor };
 }
 
-async function onJob(parts: BulkParts, action: BulkAction, job: ListedJob): Promise<BulkOutcome> {
+async function onJob(job: ListedJob, change: () => Promise<boolean>): Promise<BulkOutcome> {
   const one = { ...NOTHING, found: 1 };
   try {
-    return (await act(parts, action, job)) ? { ...one, changed: 1 } : { ...one, unchanged: 1 };
+    return (await change()) ? { ...one, changed: 1 } : { ...one, unchanged: 1 };
   } catch (error) {
     // It was removed, is about to be, or has changed since it was listed.
     if (isMillraceError(error) && HAS_CHANGED.has(error.code)) return { ...one, unchanged: 1 };
@@ -94,11 +102,14 @@ async function onJob(parts: BulkParts, action: BulkAction, job: ListedJob): Prom
 /** Whether anything has changed. */
 async function act(
   { jobs, reader }: BulkParts,
-  action: BulkAction,
+  change: BulkChange,
   { id, run, state }: ListedJob,
+  bulkId: JobId,
 ): Promise<boolean> {
   const hasFailed = state === 'failed' || state === 'cancelled';
-  switch (action) {
+  // What has ended need not be loaded to find that out.
+  const isLive = !isFinished(state);
+  switch (change.action) {
     case 'cancel':
       return (await jobs().cancel(id, 'cancelled in bulk')).changed;
     case 'rerun':
@@ -110,5 +121,18 @@ async function act(
       for (const task of dead) await jobs().redrive(id, task.id);
       return dead.length > 0;
     }
+    case 'remove':
+      if (isLive) return false;
+      await jobs().remove(id);
+      return true;
+    case 'signal': {
+      const body = JSON.stringify(change.value);
+      // Its id is that of the action: sent again after a crash, it is the same signal.
+      return isLive && (await jobs().signal(id, change.signal, body, bulkId)).changed;
+    }
+    case 'priority':
+      return isLive && (await jobs().setPriority(id, change.priority)).changed;
+    case 'reschedule':
+      return isLive && (await jobs().reschedule(id, change.runAt)).changed;
   }
 }

@@ -4,6 +4,7 @@
  */
 import type { Instant, NodeId, TaskId, TaskNo } from '../ids.ts';
 import type { Priority } from '../task/chart.ts';
+import type { EventMatch } from './event-match.ts';
 
 export interface JobDocument {
   readonly name: string;
@@ -139,8 +140,16 @@ export interface JobOptions {
   readonly debounce: Debounce | null;
   readonly singleton: Singleton | null;
   readonly batch: BatchFigures | null;
+  /** Events that cancel the job. */
+  readonly cancelOn: readonly CancelOn[];
   /** Where its submitter stands in a trace; null if that is not known. */
   readonly trace: Trace | null;
+}
+
+export interface CancelOn {
+  readonly event: string;
+  /** What its data must have. */
+  readonly match: EventMatch;
 }
 
 /** A place in a trace, as W3C Trace Context writes it: see `trace.ts`. */

@@ -7,7 +7,8 @@
  * when the job is submitted: they stand in the template as `{ "$input": pointer }` and are taken from the input as it was
  * given. The first task fails if the schema has changed one of those, so no key can differ from what the flow means.
  */
-import { EVENTS_FIELD, type FlowDeclaration, flowExecutor } from '../node/flow.ts';
+import { EVENTS_FIELD, SCHEDULES_FIELD, flowExecutor } from '../node/flow.ts';
+import type { FlowDeclaration } from '../node/flow.ts';
 import { isObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { schemaFault } from './json-schema.ts';
@@ -36,7 +37,7 @@ export function flowDocument(
   bytesMax: number,
 ): JsonObject {
   const { name } = flow;
-  const { [EVENTS_FIELD]: _, ...template } = flow.template;
+  const { [EVENTS_FIELD]: _on, [SCHEDULES_FIELD]: _schedules, ...template } = flow.template;
   weigh(input, path, 'The input', 0, bytesMax);
   if (flow.input === null && input !== null)
     refuse(path, `The flow '${name}' takes no input.`, 'Omit it.');
@@ -48,17 +49,18 @@ export function flowDocument(
     refuse(wrong.path, `${wrong.what} The flow '${name}' does not accept this input.`);
   const tasks = Array.isArray(template['tasks']) ? (template['tasks'] as readonly Json[]) : [];
   const [single] = tasks;
-  // A task that is published by itself takes the input as it is, and applies its own schema.
-  if (tasks.length === 1 && isObject(single) && isGap(single['input']))
-    return { ...template, name, tasks: [{ ...single, input: asLiteral(input) }] };
   const gaps = new Gaps(name, input, path);
+  // A task that is published by itself takes the input as it is, and applies its own schema.
+  const isTask = tasks.length === 1 && isObject(single) && isGap(single['input']);
   const filled = tasks.map((task) => (isObject(task) ? gaps.fill(task) : task));
   const document = {
     ...template,
     ...gaps.labels(template['labels']),
     ...gaps.keys(template),
+    ...gaps.cancels(template['cancelOn']),
     name,
   };
+  if (isTask) return { ...document, tasks: [{ ...single, input: asLiteral(input) }] };
   if (flow.input === null) return { ...document, tasks: filled };
   const start: FlowStart & JsonObject = { input, unchanged: [...gaps.used] };
   const first = { id: INPUT_TASK, executor: flowExecutor(name), input: asLiteral(start) };
@@ -101,17 +103,35 @@ class Gaps {
   }
 
   /** Those of the job itself. */
-  keys({ fairnessKey, debounce, singleton }: JsonObject): JsonObject {
+  keys({ fairnessKey, debounce, singleton, batch }: JsonObject): JsonObject {
     return {
       ...(isGap(fairnessKey) ? { fairnessKey: this.#value(fairnessKey) } : {}),
       ...this.#keyed('debounce', debounce),
       ...this.#keyed('singleton', singleton),
+      ...this.#keyed('batch', batch),
     };
   }
 
   #keyed(name: string, value: Json | undefined): JsonObject {
     if (!isObject(value) || !isGap(value['key'])) return {};
     return { [name]: { ...value, key: this.#value(value['key']) } };
+  }
+
+  /** A job whose input lacks a field is not cancelled by that event. */
+  cancels(given: Json | undefined): JsonObject {
+    if (!Array.isArray(given)) return {};
+    const cancelOn = (given as readonly Json[]).flatMap((entry) => {
+      if (!isObject(entry) || !isObject(entry['match'])) return [entry];
+      const match = Object.entries(entry['match']);
+      const values = match.map(([, each]) => (isGap(each) ? this.#at(each) : each));
+      if (values.some((value) => value === undefined || value === null)) return [];
+      const filled = match.map(([field, each], at) => {
+        if (isGap(each)) this.used.add(each[INPUT_GAP] as string);
+        return [field, values[at] as Json] as const;
+      });
+      return [{ ...entry, match: Object.fromEntries(filled) }];
+    });
+    return { cancelOn };
   }
 
   /** A key that comes with the input is a list of its parts. */

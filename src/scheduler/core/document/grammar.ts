@@ -30,6 +30,8 @@ export type NamedType =
   | 'limit'
   | 'moment'
   | 'webhook'
+  | 'cancel'
+  | 'eventMatch'
   | 'url'
   | 'outcome'
   | 'comparable';
@@ -251,6 +253,13 @@ export const WEBHOOK: Grammar = grammar('A server that is notified of the end of
   },
 });
 
+export const CANCELS_MAX = 8;
+
+export const CANCEL: Grammar = grammar('An event that cancels the job.', {
+  event: { type: 'id', required: true, doc: 'Its name.' },
+  match: { type: 'eventMatch', required: true, doc: 'What its data must have.' },
+});
+
 /** So many inputs are put together when a batch starts. */
 const BATCH_MAX = 1_000;
 
@@ -315,6 +324,11 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     type: 'list',
     items: 'webhook',
     doc: `Servers that are notified of the end of the job; ${WEBHOOKS_MAX} at most.`,
+  },
+  cancelOn: {
+    type: 'list',
+    items: 'cancel',
+    doc: `Events that cancel the job; ${CANCELS_MAX} at most.`,
   },
   batch: record(BATCH),
   timeouts: record(JOB_TIMEOUTS),

@@ -4,6 +4,7 @@ import type { TaskId } from '../ids.ts';
 import type { TaskEnd } from '../job/ending.ts';
 import { isObject } from '../json.ts';
 import type { Json, JsonObject } from '../json.ts';
+import type { TaskError } from '../rows.ts';
 import { conditionTask, failingCondition, storedInput } from './condition.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
 import { FROM, LITERAL } from './template.ts';
@@ -45,12 +46,13 @@ export function inputReferences(stored: string | null): readonly TaskId[] {
  * Looks at the conditions, then puts results in the places of references. `resultOf` gives
  * undefined for a task that has no result (an optional dependency that failed): the whole
  * reference is then null, whatever its path. A null result is a result: a path into it is missing.
- * `endOf` says how each task has ended.
+ * `endOf` says how each task has ended, and `errorOf` why it failed.
  */
 export function resolveInput(
   stored: string | null,
   resultOf: (task: TaskId) => Json | undefined,
   endOf: (task: TaskId) => TaskEnd,
+  errorOf: (task: TaskId) => TaskError | null = () => null,
 ): ResolvedInput {
   const { conditions, input: template } = storedInput(stored);
   if (!mayRefer(stored)) return { ok: true, input: template };
@@ -59,6 +61,7 @@ export function resolveInput(
   let error: MissingPath | undefined;
   const input = substituted(template, (reference) => {
     const { task, path } = reference;
+    if (reference.isError) return errorPart(reference, errorOf(task));
     const result = resultOf(task);
     if (result === undefined) {
       if (reference.isList) error ??= missing(task, path);
@@ -77,6 +80,13 @@ export function resolveInput(
     : { ok: false, error, skipped: null };
 }
 
+/** Null for a task that has not failed, whatever the path. */
+function errorPart({ task, path }: Reference, error: TaskError | null): Json {
+  if (error === null) return null;
+  const { code, message } = error;
+  return pointedAt({ code, message, task }, pointerTokens(path) ?? []) ?? null;
+}
+
 /** Whether only the last field is missing: what lies above it is there and is an object. */
 function lacksField(result: Json, tokens: readonly string[]): boolean {
   const above = tokens.length === 0 ? undefined : pointedAt(result, tokens.slice(0, -1));
@@ -89,7 +99,7 @@ export function resolveLeniently(
   resultOf: (task: TaskId) => Json | undefined,
 ): Json {
   const value = substituted(template, (reference) => {
-    const result = resultOf(reference.task);
+    const result = reference.isError ? undefined : resultOf(reference.task);
     if (result === undefined) return null;
     const part = pointedAt(result, pointerTokens(reference.path) ?? []);
     return part ?? (reference.missing === 'omit' ? undefined : null);
@@ -111,6 +121,8 @@ interface Reference {
   readonly task: TaskId;
   readonly path: string;
   readonly missing: (typeof MISSING)[number] | null;
+  /** Not its result but why it failed. */
+  readonly isError: boolean;
   /** Only a list will do: each of its elements is put into templates. */
   readonly isList: boolean;
 }
@@ -178,6 +190,7 @@ function referenceOf(object: JsonObject, isList: boolean, item: Json | undefined
     task: object[FROM] as TaskId,
     path: item === undefined ? path : path.replace('*', JSON.stringify(item)),
     missing: missing as Reference['missing'],
+    isError: Object.hasOwn(object, 'error'),
     isList,
   };
 }

@@ -1,11 +1,13 @@
 /** What a document says of a job beyond its own columns, and the JSON text that is stored of it. */
 import type { Instant, JobId, TaskId } from '../ids.ts';
 import { canonicalJson } from '../json.ts';
+import type { JsonObject } from '../json.ts';
 import type { JobRow } from '../rows.ts';
 import { isFinished } from '../task/chart.ts';
 import type { Priority } from '../task/chart.ts';
 import { readBatch } from './batched.ts';
-import type { Debounce, JobOptions, Keep, Singleton } from './document.ts';
+import { readCancelOn } from './cancel-on.ts';
+import type { CancelOn, Debounce, JobOptions, Keep, Singleton } from './document.ts';
 import type { Fields } from './reader.ts';
 import { refuse } from './refuse.ts';
 import { readTrace } from './trace.ts';
@@ -19,6 +21,7 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   singleton: null,
   trace: null,
   batch: null,
+  cancelOn: Object.freeze([]),
 });
 
 /** What has started a job: a task that has submitted it with `ctx.submit`, or an event. */
@@ -34,6 +37,8 @@ export interface StoredJobOptions extends JobOptions {
   readonly batchOf: JobId | null;
   /** For the job and all its tasks, in place of those that they were submitted with; null if nobody has changed it. */
   readonly priority: Priority | null;
+  /** When it starts, in place of what it was submitted with; null if nobody has changed it. */
+  readonly runAt: Instant | null;
   /** Null for a job that a client, a schedule or a call has started. */
   readonly startedBy: StartedBy | null;
 }
@@ -43,6 +48,7 @@ const NOTHING_STORED: StoredJobOptions = Object.freeze({
   firstAt: null,
   batchOf: null,
   priority: null,
+  runAt: null,
   startedBy: null,
 });
 
@@ -54,10 +60,13 @@ export function readJobOptions(fields: Fields): JobOptions {
   const trace = readTrace(fields.raw('traceparent'), fields.raw('tracestate'));
   const keep = fields.choice<Keep>('keep') ?? 'all';
   const webhooks = readWebhooks(fields);
+  const cancelOn = readCancelOn(fields);
   const rest = { fairnessKey, debounce, singleton, batch, trace };
   const isUsual =
-    keep === 'all' && webhooks.length === 0 && Object.values(rest).every((each) => each === null);
-  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, ...rest };
+    keep === 'all' &&
+    webhooks.length + cancelOn.length === 0 &&
+    Object.values(rest).every((each) => each === null);
+  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, cancelOn, ...rest };
 }
 
 function readDebounce(job: Fields): Debounce | null {
@@ -96,11 +105,11 @@ function readSingleton(job: Fields): Singleton | null {
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
   const { keep, webhooks, fairnessKey, debounce, singleton, batch, trace } = options;
-  const { firstAt, batchOf, priority, startedBy } = options;
+  const { firstAt, batchOf, priority, runAt, startedBy, cancelOn } = options;
   // Most jobs, each time that their row is written.
-  const isUsual = keep === 'all' && webhooks.length === 0 && fairnessKey === null;
+  const isUsual = keep === 'all' && webhooks.length + cancelOn.length === 0 && fairnessKey === null;
   const rest = debounce ?? singleton ?? batch ?? trace ?? firstAt ?? batchOf ?? priority;
-  if (isUsual && (rest ?? startedBy) === null) return null;
+  if (isUsual && (rest ?? runAt ?? startedBy) === null) return null;
   return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -114,13 +123,25 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
     ...(firstAt === null ? {} : { firstAt }),
     ...(batchOf === null ? {} : { batchOf }),
     ...(priority === null ? {} : { priority }),
+    ...(runAt === null ? {} : { runAt }),
     ...(startedBy === null ? {} : { startedBy: { ...startedBy } }),
+    ...(cancelOn.length === 0 ? {} : { cancelOn: cancelOn.map(storedCancel) }),
   });
+}
+
+/** The match is a list: stores look for fields in the text. */
+function storedCancel({ event, match }: CancelOn): JsonObject {
+  return { event, match: match.map((each) => [...each]) };
 }
 
 /** Of the job as it is now. */
 export function priorityOf({ priority, options }: Pick<JobRow, 'priority' | 'options'>): Priority {
   return decodeJobOptions(options).priority ?? priority;
+}
+
+/** When the job starts, as it is now; null for one that has no such time. */
+export function runAtOf({ runAt, options }: Pick<JobRow, 'runAt' | 'options'>): Instant | null {
+  return decodeJobOptions(options).runAt ?? runAt;
 }
 
 /** The inverse of `encodeJobOptions`. */

@@ -16,6 +16,7 @@ const stored = (keep: Keep, fairnessKey: string | null = null): string | null =>
     firstAt: null,
     batchOf: null,
     priority: null,
+    runAt: null,
     startedBy: null,
   });
 

@@ -86,6 +86,7 @@ describe('a job document', () => {
         debounce: null,
         singleton: null,
         batch: null,
+        cancelOn: [],
         trace: null,
       },
       output: null,

@@ -30,8 +30,7 @@ const DEFAULT_PRIORITY: Priority = 2;
 /** `path` is the position of the document in the caller's input, for messages. */
 export function parseJobDocument(value: unknown, settings: Settings, path = ''): JobDocument {
   const fields: Fields = Fields.of(value, path, 'A job document', JOB);
-  // An input stands three levels deep: document, tasks, task.
-  weigh(value, path, 'The job document', 3, settings.documentBytesMax);
+  weighDocument(value, settings, path);
   const priority = readPriority(fields) ?? DEFAULT_PRIORITY;
   const tasks = fields.list('tasks');
   if (tasks === undefined) fields.missing('tasks', 'A job has at least one task.');
@@ -52,6 +51,11 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
     totalMs: fields.inner('timeouts')?.whole('totalMs') ?? null,
     ...graph,
   };
+}
+
+export function weighDocument(value: unknown, settings: Settings, path = ''): void {
+  // An input stands three levels deep: document, tasks, task.
+  weigh(value, path, 'The job document', 3, settings.documentBytesMax);
 }
 
 function readRunAt(fields: Fields): Instant | null {
@@ -115,7 +119,9 @@ function readTasks(
   priority: Priority,
 ): readonly TaskDocument[] {
   refuseCrowd(list.length, 0, path, settings);
-  const tasks = Array.from(list, (each, at) => taskFields(each, below(path, at)));
+  const tasks: Fields[] = [];
+  // By place: a list with holes has no task there.
+  for (let at = 0; at < list.length; at += 1) tasks.push(taskFields(list[at], below(path, at)));
   const siblings = readIds(tasks, known);
   let fresh = 0;
   for (const id of siblings.keys()) if (known.get(id) === undefined) fresh += 1;

@@ -5,6 +5,7 @@
 import { ID_LENGTH_MAX } from '../ids.ts';
 import type { Json, JsonObject } from '../json.ts';
 import { OPERATORS, OUTCOMES, type Operator } from './document.ts';
+import { FIELD_LENGTH_MAX, MATCH_FIELDS_MAX } from './event-match.ts';
 import * as grammars from './grammar.ts';
 import type { Field, Grammar, NamedType } from './grammar.ts';
 import { LABELS_MAX, LABEL_KEY, LABEL_KEY_LENGTH_MAX, LABEL_VALUE_LENGTH_MAX } from './labels.ts';
@@ -83,6 +84,8 @@ function schemaOf(field: Field): JsonObject {
     case 'template':
     case 'url':
     case 'webhook':
+    case 'cancel':
+    case 'eventMatch':
       return ref(field.type);
   }
 }
@@ -174,6 +177,17 @@ const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
   task: objectOf(grammars.TASK),
   limit: objectOf(grammars.LIMIT),
   webhook: objectOf(grammars.WEBHOOK),
+  cancel: objectOf(grammars.CANCEL),
+  eventMatch: {
+    type: 'object',
+    minProperties: 1,
+    maxProperties: MATCH_FIELDS_MAX,
+    propertyNames: { maxLength: FIELD_LENGTH_MAX },
+    additionalProperties: {
+      anyOf: ['string', 'number', 'boolean', 'null'].map((type) => ({ type })),
+    },
+    description: "Fields of the event's data, such as order.id, and the value that each must have.",
+  },
   url: { type: 'string', maxLength: URL_LENGTH_MAX, pattern: WEB_URL },
   outcome: { enum: [...OUTCOMES] },
   dependency: { anyOf: [ref('id'), objectOf(grammars.DEPENDENCY)] },
@@ -198,6 +212,11 @@ const named: Readonly<Record<NamedType, JsonObject>> & JsonObject = {
     properties: {
       $from: { ...ref('id'), description: 'The task.' },
       path: ref('pointer'),
+      error: {
+        enum: [true],
+        description:
+          'Instead of its result, why it failed: {code, message, task}, or null if it did not.',
+      },
       missing: {
         enum: [...MISSING],
         description:

@@ -1,8 +1,10 @@
 /** Events that start flows: what a sender says, and what flows say of the events that start them. */
+import { OUTCOMES } from './document.ts';
 import { Fields, readId } from './reader.ts';
 import { readLabels } from './labels.ts';
 import type { Labels } from './labels.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
+import { didYouMean } from './spelling.ts';
 import { described } from './text.ts';
 import { weigh } from './weigh.ts';
 
@@ -32,7 +34,7 @@ export function readSentEvent(name: unknown, body: unknown): SentEvent {
   const labels = fields.raw('labels');
   readLabels(labels, '/labels');
   return {
-    name: readEventName(name, ''),
+    name: readUserEvent(name, ''),
     id: fields.name('id') ?? null,
     data,
     labels: labels as Labels | undefined,
@@ -59,6 +61,28 @@ export function readEvents(value: unknown, path: string): readonly string[] {
   return names;
 }
 
+/** Events that begin with it are raised by Millrace itself. */
+export const OWN_EVENTS = 'millrace.';
+
 function readEventName(value: unknown, path: string): string {
-  return readId(value, () => path);
+  const name = readId(value, () => path);
+  const end = name.startsWith(OWN_EVENTS) ? name.slice(OWN_EVENTS.length) : null;
+  if (end === null || OUTCOMES.some((outcome) => end === `job.${outcome}`)) return name;
+  const own = OUTCOMES.map((outcome) => `${OWN_EVENTS}job.${outcome}`);
+  return refuse(
+    path,
+    `There is no event '${name}' of Millrace itself.${didYouMean(name, own)}`,
+    `They are ${own.join(', ')}.`,
+  );
+}
+
+/** One that users send. */
+export function readUserEvent(value: unknown, path: string): string {
+  const name = readId(value, () => path);
+  if (!name.startsWith(OWN_EVENTS)) return name;
+  return refuse(
+    path,
+    `The event '${name}' is reserved: names that begin with '${OWN_EVENTS}' are those of Millrace itself.`,
+    'Choose another name. Flows and tasks can name such events in `on`.',
+  );
 }

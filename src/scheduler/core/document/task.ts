@@ -80,6 +80,8 @@ export function readTask(task: Fields, id: TaskId, no: TaskNo, around: Surroundi
 }
 
 const NO_CONDITIONS: readonly Condition[] = [];
+const NO_DEPENDENCY = 'is not a dependency of this task';
+const NAME_IT = "Add it to the task's dependsOn first.";
 
 function readTaskInput(
   task: Fields,
@@ -94,8 +96,7 @@ function readTaskInput(
   const referable: Referable = {
     mayName: (from) => namedBy[(siblings.get(from) ?? NaN) - firstNo] === self,
     ids: () => siblings.keys(),
-    fault: 'is not a dependency of this task',
-    todo: "Add it to the task's dependsOn first.",
+    ...{ fault: NO_DEPENDENCY, todo: NAME_IT },
   };
   const path = task.at('input');
   const input = value === null ? null : readTemplate(value, path, referable);
@@ -108,6 +109,20 @@ function readTaskInput(
   checkSize(stored, task.at('when'), about, settings.inputBytesMax + WRAPPING_BYTES);
   return stored;
 }
+
+/** Of a task that has nothing to depend on, and no condition. */
+export function readAloneInput(value: unknown, path: string, settings: Settings): string | null {
+  if (value === null) return null;
+  const input = readTemplate(value, path, NOTHING_TO_NAME);
+  checkSize(input, path, 'The input', settings.inputBytesMax);
+  return withConditions(NO_CONDITIONS, input);
+}
+
+const NOTHING_TO_NAME: Referable = {
+  mayName: () => false,
+  ids: () => [],
+  ...{ fault: NO_DEPENDENCY, todo: NAME_IT },
+};
 
 /** A task that waits for a failure must be able to outlast it: otherwise it would never run, without a trace. */
 function refuseImpossible(

@@ -146,11 +146,11 @@ export function checkReference(
   referable: Referable,
 ): void {
   for (const key of Object.keys(fields)) {
-    if (key === FROM || key === 'path' || key === 'missing') continue;
+    if (key === FROM || key === 'path' || key === 'missing' || key === 'error') continue;
     refuse(
       below(path, key),
       `A reference has no field ${described(key)}.`,
-      `An object with '${FROM}' may have 'path' and 'missing' beside it and nothing else.`,
+      `An object with '${FROM}' may have 'path', 'missing' and 'error' beside it and nothing else.`,
     );
   }
   const from = fields[FROM];
@@ -161,6 +161,8 @@ export function checkReference(
   const missing = fields['missing'];
   if (missing !== undefined && !MISSING.some((each) => each === missing))
     refuse(below(path, 'missing'), `Must be 'omit' or 'null', not ${described(missing)}.`);
+  if (fields['error'] !== undefined && fields['error'] !== true)
+    refuse(below(path, 'error'), `Must be true, not ${described(fields['error'])}.`);
   if (!Object.hasOwn(fields, 'path')) return;
   const pointer = fields['path'];
   if (typeof pointer === 'string' && pointerTokens(pointer) !== null) return;

@@ -87,6 +87,7 @@ test('a job document carries it; a hostile one costs nobody the job', () => {
     firstAt: null,
     batchOf: null,
     priority: null,
+    runAt: null,
     startedBy: null,
   });
   expect(decodeJobOptions(stored).trace).toEqual(trace);

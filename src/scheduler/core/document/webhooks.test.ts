@@ -23,6 +23,7 @@ test('webhooks are read with all ends unless some are named, and survive being s
         firstAt: null,
         batchOf: null,
         priority: null,
+        runAt: null,
         startedBy: null,
       }),
     ),

@@ -27,6 +27,15 @@ export function readWebhooks(job: Fields): readonly Webhook[] {
   );
 }
 
+/** Of the setting `webhook`: `URL` for failures, or with the ends in front of it, `failed+cancelled:URL`. Null if it is neither. */
+export function readClusterWebhook(text: string): Webhook | null {
+  const [, ends = 'failed', url = ''] = /^(?:([a-z+]+):)?(https?:.*)$/s.exec(text) ?? [];
+  const on = ends.split('+');
+  if (url.length > URL_LENGTH_MAX || !URL_SHAPE.test(url)) return null;
+  if (on.some((end) => !OUTCOMES.some((outcome) => outcome === end))) return null;
+  return { url, on: OUTCOMES.filter((outcome) => on.includes(outcome)) };
+}
+
 function readWebhook(fields: Fields): Webhook {
   return { url: readUrl(fields), on: readOutcomes(fields) };
 }

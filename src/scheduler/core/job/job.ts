@@ -30,7 +30,8 @@ export class Job {
   readonly scheduleId: ScheduleId | null;
   readonly output: string | null;
   readonly labels: readonly string[];
-  readonly runAt: Instant | null;
+  /** As it was submitted: see `runAt`. */
+  readonly submittedRunAt: Instant | null;
   options: StoredJobOptions;
   /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
    * memory. */
@@ -79,7 +80,7 @@ export class Job {
     this.scheduleId = row.scheduleId;
     this.output = row.output;
     this.labels = row.labels;
-    this.runAt = row.runAt;
+    this.submittedRunAt = row.runAt;
     this.options = decodeJobOptions(row.options);
     this.createdAt = row.createdAt;
     this.state = row.state;
@@ -93,6 +94,11 @@ export class Job {
 
   get priority(): Priority {
     return this.options.priority ?? this.submittedPriority;
+  }
+
+  /** None of its tasks starts before. */
+  get runAt(): Instant | null {
+    return this.options.runAt ?? this.submittedRunAt;
   }
 
   get atLimit(): boolean {
@@ -142,7 +148,7 @@ export function jobRow(job: Job): JobRow {
     scheduleId: job.scheduleId,
     output: job.output,
     labels: job.labels,
-    runAt: job.runAt,
+    runAt: job.submittedRunAt,
     options: encodeJobOptions(job.options),
     createdAt: job.createdAt,
     state: job.state,

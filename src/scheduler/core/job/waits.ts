@@ -1,4 +1,5 @@
-import type { JobId } from '../ids.ts';
+import type { EventMatch } from '../document/event-match.ts';
+import type { Instant, JobId } from '../ids.ts';
 import type { SignalShape } from './signal-shape.ts';
 
 /**
@@ -8,6 +9,12 @@ import type { SignalShape } from './signal-shape.ts';
 export interface AwaitedThings {
   readonly signals: readonly AwaitedSignal[];
   readonly jobs: readonly AwaitedJob[];
+  /** Events that the task has waited for and still does while it runs: what comes meanwhile is not lost. */
+  readonly events?: readonly AwaitedSignal[];
+}
+
+export function isEmptyWait({ signals, jobs, events }: AwaitedThings): boolean {
+  return signals.length + jobs.length + (events?.length ?? 0) === 0;
 }
 
 /** The next signal of this name becomes the step. */
@@ -16,7 +23,25 @@ export interface AwaitedSignal {
   readonly name: string;
   /** What it must be like, if that is known. */
   readonly shape?: SignalShape;
+  /** Of a wait for an event: what its data must have. */
+  readonly match?: EventMatch;
+  /** Of a wait for an event with a timeout: from then on it is over. */
+  readonly until?: Instant;
+  /** Of an event that came while the task was not asleep: its step is there. */
+  readonly isTaken?: true;
 }
+
+/** A wait for an event is one for a signal of this name, which no user can send: a name has no slash. */
+export const EVENT_WAIT = 'event/';
+
+/** Null for the name of a signal. */
+export function awaitedEvent(name: string): string | null {
+  return name.startsWith(EVENT_WAIT) ? name.slice(EVENT_WAIT.length) : null;
+}
+
+/** The steps of a wait for an event: its data, `{"value": ...}`, and its end, `{"until": MS}`. */
+export const EVENT_STEP = '$event/';
+export const EVENT_END_STEP = '$eventEnd/';
 
 /** The end of this job becomes the step. */
 export interface AwaitedJob {

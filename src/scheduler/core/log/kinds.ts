@@ -45,6 +45,7 @@ export const LOG_KINDS = [
   'queue.resumed',
   'job.prioritized',
   'job.removed',
+  'job.rescheduled',
 ] as const;
 export type LogKind = (typeof LOG_KINDS)[number];
 

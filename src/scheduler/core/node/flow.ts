@@ -44,6 +44,27 @@ export function eventsOf({ template }: FlowDeclaration): readonly string[] {
 
 export const EVENTS_FIELD = 'on';
 
+/** What it is given of the data of an event: nothing if it takes no input. A task of batches takes a list, in which data that is
+ * not one is an item. */
+export function eventInput<Data>(
+  { input, template }: FlowDeclaration,
+  data: Data,
+): { readonly input?: Data | readonly Data[] } {
+  if (input === null) return {};
+  const takesItems = isObject(template['batch']) && !Array.isArray(data);
+  return { input: takesItems ? [data] : data };
+}
+
+/** The schedules that it declares, each as `ScheduleService.put` takes it, with an `id` unless it is the flow's name. They
+ * are checked when the leader makes schedules of them. */
+export function schedulesOf({ template }: FlowDeclaration): readonly JsonObject[] {
+  return (template[SCHEDULES_FIELD] ?? []) as readonly JsonObject[];
+}
+
+export const SCHEDULES_FIELD = 'schedules';
+/** That one flow declares. */
+export const FLOW_SCHEDULES_MAX = 32;
+
 /** Of all flows of a node. A template holds no more than a job document. */
 export const FLOWS_BYTES_MAX: number = 4 * 1024 * 1024;
 
@@ -84,5 +105,15 @@ function readFlow(value: unknown, path: string): FlowDeclaration {
     return refuse(below(path, 'input'), 'Must be a JSON Schema object, or null.');
   if (!isObject(template)) return refuse(below(path, 'template'), 'Must be an object.');
   readEvents(template[EVENTS_FIELD], `${path}/template/${EVENTS_FIELD}`);
+  checkSchedules(template[SCHEDULES_FIELD], `${path}/template/${SCHEDULES_FIELD}`);
   return { name, version, input: input as JsonObject | null, template: template as JsonObject };
+}
+
+function checkSchedules(value: unknown, path: string): void {
+  if (value === undefined) return;
+  const isList = Array.isArray(value) && value.length > 0 && value.every(isObject);
+  if (!isList) return refuse(path, `Must be a list of schedules, not ${described(value)}.`);
+  if (value.length <= FLOW_SCHEDULES_MAX) return;
+  const what = `It declares ${value.length} schedules; the limit is ${FLOW_SCHEDULES_MAX}.`;
+  refuseSize(path, what, 'Declare fewer, or put the others with a client.');
 }

@@ -9,6 +9,16 @@ export function occurrenceJobId(scheduleId: ScheduleId, at: Instant, no: JobNo):
   return `${scheduleId}@${at}.${no}` as JobId;
 }
 
+/** No job has the number 0: asked for the same time again, it is the same job. */
+export function backfilledJobId(scheduleId: ScheduleId, at: Instant): JobId {
+  return `${scheduleId}@${at}.0` as JobId;
+}
+
+/** Of a job that was started by a backfill. */
+export function isBackfilled({ id }: { readonly id: JobId }): boolean {
+  return id.endsWith('.0') && isOccurrenceId(id);
+}
+
 const OCCURRENCE = /@\d{1,15}\.\d+$/;
 
 /** Whether only a schedule may make a job of this id. */

@@ -22,6 +22,8 @@ export interface ScheduleSpec extends ScheduleEnd {
   /** The flow that the document was made of, and its input. */
   readonly flow?: string;
   readonly input?: unknown;
+  /** It comes from the definition of that flow: see `steps/declare-schedules.ts`. */
+  readonly declared?: true;
 }
 
 /** Without these it runs for ever. */

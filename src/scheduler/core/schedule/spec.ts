@@ -4,6 +4,8 @@ import { DURATION_MS_MAX } from '../document/grammar.ts';
 import { Fields } from '../document/reader.ts';
 import { refuse } from '../document/refuse.ts';
 import { MillraceError, isMillraceError } from '../errors.ts';
+import { canonicalJson } from '../json.ts';
+import type { Json } from '../json.ts';
 import type { Settings } from '../settings.ts';
 import { readMoment } from '../document/moment.ts';
 import { MISFIRES, OVERLAPS } from './schedule.ts';
@@ -24,6 +26,7 @@ const OWN = [
   'document',
   'flow',
   'input',
+  'declared',
 ];
 const SPEC = { names: new Set([...OWN, ...TIMING.names]) };
 const CRON = { names: new Set(['cron', 'zone']) };
@@ -96,6 +99,7 @@ function readSpec(fields: Fields, timing: TimingPart): ScheduleSpec {
     ...endIn(fields),
     document: fields.raw('document'),
     ...flowIn(fields),
+    ...(fields.raw('declared') === true ? { declared: true } : {}),
   };
 }
 
@@ -186,6 +190,12 @@ function checkCron(
 /** The text of `ScheduleRow.spec`. How often it has run is a part of it where that has an end. */
 export function encodeScheduleSpec(spec: ScheduleSpec, runs = 0): string {
   return JSON.stringify(spec.maxRuns === undefined ? spec : { ...spec, runs });
+}
+
+/** What its flow says of it. The document is made of that, and changes with the graph of the flow. */
+export function definitionOf(spec: ScheduleSpec): string {
+  const { document: _, ...definition } = spec;
+  return canonicalJson(JSON.parse(JSON.stringify(definition)) as Json);
 }
 
 export function runsIn(text: string): number {

@@ -1,7 +1,9 @@
 /** Polls come in and wait; one pass before each commit gives them work and answers them. */
+import { labelsOf } from '../document/labels.ts';
 import type { Assignment } from '../effects.ts';
 import type { HangUp, PollEvent } from '../event.ts';
 import type { Node, Poll } from '../node/node.ts';
+import type { Job } from '../job/job.ts';
 import { keyInScope } from '../job/execution-key.ts';
 import { scheduledTime } from '../schedule/occurrence.ts';
 import { leaseName } from '../task/lease.ts';
@@ -141,6 +143,10 @@ function answerEmpty(
   });
 }
 
+function about({ options: { startedBy }, labels }: Job): Pick<Assignment, 'about'> {
+  return { about: { startedBy, labels: labelsOf(labels) } };
+}
+
 function assignment(context: StepContext, lease: Lease): Assignment {
   const { tasks } = context.state;
   const { slot, job } = lease;
@@ -160,6 +166,7 @@ function assignment(context: StepContext, lease: Lease): Assignment {
     resumed: lease.resumed,
     idempotencyKey: key === null ? null : keyInScope(executor, key.scope),
     trace: job.options.trace,
+    ...(job.options.startedBy === null && job.labels.length === 0 ? undefined : about(job)),
     ...(job.options.batch === null ? undefined : { members: memberRefs(context.state, slot) }),
   };
 }

@@ -1,7 +1,10 @@
 /** Who waits for what: the books behind `wait.ts`, without any move of a task. */
 import type { JobId } from '../ids.ts';
-import { takenAtStep } from '../job/waits.ts';
+import { eventWaitsIn } from '../job/event-index.ts';
+import { awaitedEvent, takenAtStep } from '../job/waits.ts';
 import type { AwaitedSignal, AwaitedThings } from '../job/waits.ts';
+import type { Job } from '../job/job.ts';
+import type { TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
@@ -34,22 +37,63 @@ export function takeSignal(
 export function awaitThings(state: SchedulerState, slot: Slot, things: AwaitedThings): void {
   const { tasks, callers } = state;
   const job = tasks.job(slot);
-  for (const { name } of things.signals) job.signals.listen(name, slot);
+  for (const { name } of things.signals) {
+    if (awaitedEvent(name) === null) job.signals.listen(name, slot);
+  }
   for (const { jobId } of things.jobs) {
     const waiting = callers.get(jobId);
     if (waiting === undefined) callers.set(jobId, new Set([slot]));
     else waiting.add(slot);
   }
-  tasks.setWaits(slot, things);
+  setWaits(state, slot, things);
 }
 
-/** It is awake: the next signal is for another task. What it has called is still its own. */
-export function stopListening({ tasks }: SchedulerState, slot: Slot): void {
+function setWaits(state: SchedulerState, slot: Slot, things: AwaitedThings | null): void {
+  state.tasks.setWaits(slot, things);
+  state.eventWaits.book(slot, eventWaitsIn(slot, things));
+}
+
+/** It is awake: the next signal is for another task. What it has called is still its own, and an event that comes now
+ * would not come again. */
+export function stopListening(state: SchedulerState, slot: Slot): void {
+  const { tasks } = state;
   const waits = tasks.waits(slot);
   if (waits === null || waits.signals.length === 0) return;
   const job = tasks.job(slot);
-  for (const { name } of waits.signals) job.signals.unlisten(name, slot);
-  tasks.setWaits(slot, { signals: [], jobs: waits.jobs });
+  const events = waits.signals.filter(({ name }) => awaitedEvent(name) !== null);
+  for (const { name } of waits.signals) {
+    if (awaitedEvent(name) === null) job.signals.unlisten(name, slot);
+  }
+  setWaits(state, slot, { signals: [], jobs: waits.jobs, ...(events.length > 0 && { events }) });
+}
+
+/** The event has come: the step is there. True if the task slept and has to be woken. */
+export function takeEvent(
+  context: StepContext,
+  slot: Slot,
+  { step, name }: AwaitedSignal,
+  { id, body }: { readonly id: string; readonly body: string },
+): boolean {
+  const { state, effects, now } = context;
+  const { tasks } = state;
+  const job = tasks.job(slot);
+  const [taskNo, run] = [tasks.no(slot), tasks.run.get(slot)];
+  const no = job.signals.add({ id, name, taken: true });
+  effects.signal({ jobNo: job.no, no, id, name, body, sentAt: now, taken: false });
+  effects.takeSignal({ jobNo: job.no, signalNo: no, taskNo, run, step });
+  writeStep(context, slot, takenAtStep(step), { at: now });
+  const waits = tasks.waits(slot) ?? { signals: [], jobs: [] };
+  const isAsleep = waits.signals.some((each) => each.step === step);
+  const events = waits.events?.map((each) =>
+    each.step === step ? { ...each, isTaken: true as const } : each,
+  );
+  setWaits(state, slot, {
+    signals: waits.signals.filter((each) => each.step !== step),
+    jobs: waits.jobs,
+    ...(events !== undefined && { events }),
+  });
+  if (!isAsleep) context.writeTask(slot);
+  return isAsleep;
 }
 
 /** The call has ended. */
@@ -59,7 +103,17 @@ export function forgetCall(state: SchedulerState, slot: Slot, jobId: JobId): voi
   const waits = tasks.waits(slot);
   if (waits === null) return;
   const jobs = waits.jobs.filter((each) => each.jobId !== jobId);
-  tasks.setWaits(slot, { signals: waits.signals, jobs });
+  setWaits(state, slot, { ...waits, jobs });
+}
+
+/** Of a called job that ends because nobody waits for it any more. */
+export const ABANDONED: TaskError = {
+  code: 'cancelled',
+  message: 'the task that called this job has ended',
+};
+
+export function isAbandoned({ error }: Job): boolean {
+  return error?.code === ABANDONED.code && error.message === ABANDONED.message;
 }
 
 function forgetCaller({ callers }: SchedulerState, slot: Slot, jobId: JobId): void {
@@ -77,5 +131,5 @@ export function dropWaits(context: StepContext, slot: Slot): void {
     forgetCaller(state, slot, jobId);
     context.abandoned.push(jobId);
   }
-  state.tasks.setWaits(slot, null);
+  setWaits(state, slot, null);
 }

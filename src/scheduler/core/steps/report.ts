@@ -18,6 +18,7 @@ import { findLease, liveNode, ordersFor } from './session.ts';
 import { adoptChildren, childrenFault } from './children.ts';
 import { inputLost } from './outputs.ts';
 import { settle } from './settle.ts';
+import { sendFrom } from './raise.ts';
 import { beginWait, submitFrom, waitFault, waitsFor } from './wait.ts';
 
 export function report(context: StepContext, event: Report): void {
@@ -79,6 +80,7 @@ function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
       const [jobNo, taskNo, run] = [lease.job.no, lease.taskNo, tasks.run.get(slot)];
       context.effects.step({ jobNo, taskNo, run, name: item.name, body: item.body });
       if (item.job !== undefined) submitFrom(context, lease, item.job);
+      if (item.sent !== undefined) sendFrom(context, item.sent);
       if (item.name.startsWith(UNFIT_STEP)) {
         context.log('job.signal_unfit', { slot, nodeId: lease.node.id }, unfitDetail(item.body));
       }

@@ -1,10 +1,11 @@
 /** A finished job, or a dead task, runs again as a new generation. History stays. */
-import { MillraceError } from '../errors.ts';
+import { MillraceError, stillLoading } from '../errors.ts';
 import type { Cancel, Rerun } from '../event.ts';
 import { endOf, isMet } from '../job/ending.ts';
 import type { Job } from '../job/job.ts';
 import { isFinished, isTerminal } from '../task/chart.ts';
 import type { TaskState } from '../task/chart.ts';
+import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { finish, makeReady, waitAgain } from './lifecycle.ts';
@@ -21,8 +22,19 @@ export function cancel(context: StepContext, event: Cancel): void {
   // One that ended while it was being loaded has ended: the call came too late.
   if (job.open === 0) dropJob(context.state, job);
   if (job.open === 0 || job.stopping !== null) return context.replyJob(event.ask, job, false);
+  // Only the memory would know that they are to end with it, and the next leader would not.
+  if (hasCalledUnknown(context.state, job))
+    return context.refuse(event.ask, stillLoading('one of which this job has called'));
   stopJob(context, job, 'cancel', { code: 'cancelled', message: event.reason });
   context.replyJob(event.ask, job, true);
+}
+
+/** A job that it waits for may be on its way into memory. */
+function hasCalledUnknown({ isComplete, tasks, jobsById }: SchedulerState, job: Job): boolean {
+  if (isComplete) return false;
+  return job.slots.some(
+    (slot) => tasks.waits(slot)?.jobs.some(({ jobId }) => !jobsById.has(jobId)) === true,
+  );
 }
 
 /** The job is in memory: a live one, or a finished one that was loaded for this. */

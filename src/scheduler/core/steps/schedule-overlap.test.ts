@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { Harness } from '../../../../test/rig/harness.ts';
+import { instant } from '../index.ts';
+import type { ScheduleId } from '../index.ts';
 import { every, fired, missed } from '../../../../test/rig/harness/schedules.ts';
 import type { ScriptedNode } from '../../../../test/rig/harness/scripted-node.ts';
 
@@ -111,3 +113,25 @@ describe('overlap, when one that was started by hand has ended and the one befor
     expect(states).toEqual(['cancelled', 'succeeded', 'queued']);
   });
 });
+
+test.each(['skip', 'queue', 'cancel'] as const)(
+  'with %s, jobs of a backfill are not in the way of what is due, and go on',
+  (overlap) => {
+    const world = new Harness();
+    const node = world.node('w1');
+    world.schedule('s', every(10_000, { overlap }));
+    const times = [1, 2].map((ago) => instant(world.now - ago * 10_000));
+    world.ask({ type: 'backfillSchedule', scheduleId: 's' as ScheduleId, times });
+    expect(node.poll(9)).toHaveLength(2);
+    const before = fired(world);
+    world.advance(10_000);
+    node.beat();
+    node.obey();
+    expect([fired(world) - before, missed(world)]).toEqual([1, 0]);
+    expect(world.jobIds().map((id) => world.job(id).state)).toEqual([
+      'running',
+      'running',
+      'queued',
+    ]);
+  },
+);

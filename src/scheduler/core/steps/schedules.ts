@@ -3,10 +3,11 @@
  * transaction of the one leader.
  */
 import { MillraceError, assertNever } from '../errors.ts';
-import type { ChangeSchedule, PutSchedule } from '../event.ts';
+import type { BackfilledJob } from '../effects.ts';
+import type { BackfillSchedule, ChangeSchedule, PutSchedule } from '../event.ts';
 import type { Instant, JobId, ScheduleId } from '../ids.ts';
 import type { Job } from '../job/job.ts';
-import { occurrenceJobId } from '../schedule/occurrence.ts';
+import { backfilledJobId, isBackfilled, occurrenceJobId } from '../schedule/occurrence.ts';
 import {
   dueOccurrences,
   firstOccurrence,
@@ -14,9 +15,11 @@ import {
   untilEnd,
 } from '../schedule/schedule.ts';
 import type { ScheduleSpec } from '../schedule/schedule.ts';
-import { encodeScheduleSpec } from '../schedule/spec.ts';
+import { type DeclinedSchedule, declinedRow } from '../schedule/declined.ts';
+import { definitionOf, encodeScheduleSpec } from '../schedule/spec.ts';
 import type { Schedule } from '../schedule/state.ts';
 import { scheduleRow } from '../schedule/state.ts';
+import type { SchedulerState } from '../state.ts';
 import type { StepContext } from '../step-context.ts';
 import { armSchedule } from './schedule-timer.ts';
 import { makeWay } from './singleton.ts';
@@ -26,30 +29,65 @@ import { createJob } from './submit.ts';
 export function putSchedule(context: StepContext, event: PutSchedule): void {
   const { state } = context;
   const known = state.schedules.get(event.scheduleId);
-  if (known === undefined && state.schedules.size >= state.settings.schedulesMax) {
+  const isNew = known === undefined && !state.declinedSchedules.has(event.scheduleId);
+  if (isNew && isFullOfSchedules(state)) {
     return context.refuse(event.ask, tooMany(state.settings.schedulesMax));
   }
   if (event.expected !== undefined && event.expected !== textOf(known)) {
     return context.refuse(event.ask, changed(event.scheduleId));
   }
+  reply(context, event.ask, placeSchedule(context, event), null);
+}
+
+/** In place of the one with that id, which it goes on from; a new one may begin with a pause. */
+export function placeSchedule(
+  context: StepContext,
+  given: Pick<PutSchedule, 'scheduleId' | 'spec' | 'document'>,
+  isPaused = false,
+): Schedule {
+  const { state } = context;
+  const { scheduleId: id, spec, document } = given;
+  const known = state.schedules.get(id);
   // Without a limit runs are not stored, and another leader would not know of them.
   const runs = known?.spec.maxRuns === undefined ? 0 : known.runs;
   const schedule: Schedule = {
-    id: event.scheduleId,
-    spec: event.spec,
-    document: event.document,
-    paused: known?.paused ?? false,
-    nextAt: untilEnd(event.spec, runs, nextAfterPut(context, known, event.spec)),
+    ...{ id, spec, document },
+    paused: known?.paused ?? isPaused,
+    nextAt: untilEnd(spec, runs, nextAfterPut(context, known, spec)),
     lastAt: known?.lastAt ?? null,
     lastJobId: known?.lastJobId ?? null,
     runs,
     isWaiting: false,
     timerNo: known?.timerNo ?? 0,
   };
-  state.schedules.set(schedule.id, schedule);
+  state.schedules.set(id, schedule);
+  state.declinedSchedules.delete(id);
   save(context, schedule);
   logChange(context, schedule, 'put');
-  reply(context, event.ask, schedule, null);
+  return schedule;
+}
+
+/** What is remembered of it is stored in its place; null for nothing. */
+export function removeSchedule(
+  context: StepContext,
+  schedule: Schedule,
+  remembered: DeclinedSchedule | null,
+): void {
+  const { state, effects } = context;
+  const { id } = schedule;
+  state.schedules.delete(id);
+  if (remembered !== null) state.declinedSchedules.set(id, remembered);
+  effects.schedule(id, remembered === null ? null : declinedRow(id, remembered));
+  logChange(context, schedule, 'delete');
+}
+
+/** As many as there may be are there. */
+export function isFullOfSchedules({
+  schedules,
+  declinedSchedules,
+  settings,
+}: SchedulerState): boolean {
+  return schedules.size + declinedSchedules.size >= settings.schedulesMax;
 }
 
 /** Put again with the same timing it keeps its step, and fired occurrences do not come again: frequent deployments put
@@ -74,9 +112,7 @@ export function changeSchedule(context: StepContext, event: ChangeSchedule): voi
   if (schedule === undefined) return context.refuse(event.ask, unknown(event.scheduleId));
   switch (event.change) {
     case 'delete':
-      state.schedules.delete(schedule.id);
-      context.effects.schedule(schedule.id, null);
-      logChange(context, schedule, 'delete');
+      removeSchedule(context, schedule, asDeleted(schedule));
       return reply(context, event.ask, schedule, null);
     case 'pause':
       schedule.paused = true;
@@ -102,6 +138,12 @@ export function changeSchedule(context: StepContext, event: ChangeSchedule): voi
   reply(context, event.ask, schedule, null);
 }
 
+/** A worker that registers does not bring back what somebody has deleted. */
+function asDeleted({ spec }: Schedule): DeclinedSchedule | null {
+  const { declared, flow = '' } = spec;
+  return declared === true ? { flow, definition: definitionOf(spec), paused: false } : null;
+}
+
 /** If a singleton lives that is not to be replaced, the answer is that one. */
 function trigger(context: StepContext, { ask }: ChangeSchedule, schedule: Schedule): void {
   const living = fire(context, schedule, context.now, { byHand: true });
@@ -110,12 +152,31 @@ function trigger(context: StepContext, { ask }: ChangeSchedule, schedule: Schedu
   reply(context, ask, schedule, living?.id ?? schedule.lastJobId);
 }
 
+/** Neither its next time nor the number of its runs changes. */
+export function backfillSchedule(context: StepContext, event: BackfillSchedule): void {
+  const { state, effects } = context;
+  const schedule = state.schedules.get(event.scheduleId);
+  if (schedule === undefined) return context.refuse(event.ask, unknown(event.scheduleId));
+  const jobs: BackfilledJob[] = [];
+  for (const at of event.times) {
+    const jobId = backfilledJobId(schedule.id, at);
+    const isThere = state.jobsById.has(jobId);
+    const living = isThere ? null : start(context, schedule, { jobId, at }, { byHand: true });
+    if (living instanceof MillraceError) return context.refuse(event.ask, living);
+    jobs.push({ at, jobId: living?.id ?? jobId, isNew: !isThere && living === null });
+  }
+  effects.reply(event.ask, { type: 'backfilled', jobs });
+}
+
 /** The schedule's time has come, or its last job has ended while the next one was waiting. */
 export function scheduleDue(context: StepContext, schedule: Schedule): void {
   const { state } = context;
   if (schedule.nextAt === null) return;
   // One that is only looked at again, with nothing left to do, is not running.
-  const running = [...(state.jobsBySchedule.get(schedule.id) ?? [])].filter(({ open }) => open > 0);
+  const running = [...(state.jobsBySchedule.get(schedule.id) ?? [])].filter(
+    // What catches up with the past is not in the way of what is due.
+    (job) => job.open > 0 && !isBackfilled(job),
+  );
   const { misfire, overlap } = schedule.spec;
   const hasWaited = schedule.isWaiting;
   // The next time stays due until the last job has ended: settle brings us back here.
@@ -171,14 +232,26 @@ function fire(
   const jobId = occurrenceJobId(schedule.id, at, context.state.nextJobNo);
   // By hand is not an occurrence: what has fired by time is still known to have.
   if (detail.byHand === undefined) schedule.lastAt = at;
-  const document = { ...schedule.document, idempotencyKey: null };
-  const inTheWay = makeWay(context, jobId, document);
+  const inTheWay = start(context, schedule, { jobId, at }, detail);
   if (inTheWay !== null) {
     if (detail.byHand === undefined) logMissed(context, schedule, 1, true);
     return inTheWay;
   }
   schedule.lastJobId = jobId;
   if (detail.byHand === undefined) schedule.runs += 1;
+  return null;
+}
+
+/** What stands in its way; null if it has started. */
+function start(
+  context: StepContext,
+  schedule: Schedule,
+  { jobId, at }: { readonly jobId: JobId; readonly at: Instant },
+  detail: { byHand?: true },
+): Job | MillraceError | null {
+  const document = { ...schedule.document, idempotencyKey: null };
+  const inTheWay = makeWay(context, jobId, document);
+  if (inTheWay !== null) return inTheWay;
   const job = createJob(context, jobId, document, { scheduleId: schedule.id });
   context.log('schedule.fired', { job }, { schedule: schedule.id, at, ...detail });
   return null;

@@ -32,7 +32,7 @@ function take(context: StepContext, job: Job, { ask, id, name, body }: Signal): 
   const slot = firstListener(context.state, job, name);
   const takenBy = slot === null ? null : context.state.tasks.id(slot);
   context.log('job.signalled', { job }, { name, id, takenBy });
-  context.replyJob(ask, job, true, { takenBy, awaited: job.signals.awaited });
+  context.replyJob(ask, job, true, { signal: { takenBy, awaited: job.signals.awaited } });
   if (slot === null) return;
   const wanted = wantedBy(context.state, slot, name);
   if (wanted !== undefined && takeSignal(context, slot, wanted)) wake(context, slot);

@@ -1,6 +1,6 @@
 /** Singletons: of the jobs with one key one lives at a time. */
 import type { JobDocument } from '../document/document.ts';
-import { MillraceError } from '../errors.ts';
+import { MillraceError, stillLoading } from '../errors.ts';
 import type { JobId } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import type { StepContext } from '../step-context.ts';
@@ -20,7 +20,7 @@ export function makeWay(
   const living = state.singletons.get(singleton.key);
   if (singleton.whenBusy === 'skip' && living !== undefined) return living;
   // It may be on its way into memory.
-  if (!state.isComplete) return stillLoading();
+  if (!state.isComplete) return stillLoading(WHOSE);
   if (living !== undefined && living.stopping === null) {
     const message = `job ${id} has replaced it`;
     stopJob(context, living, 'cancel', { code: 'superseded', message });
@@ -28,13 +28,15 @@ export function makeWay(
   return null;
 }
 
+const WHOSE = 'one of which may have the same singleton key';
+
 /** Why an ended job cannot run again; null if it can. */
 export function singletonConflict(context: StepContext, job: Job): MillraceError | null {
   const { singleton } = job.options;
   if (singleton === null) return null;
   const living = context.state.singletons.get(singleton.key);
   if (living === job) return null;
-  if (living === undefined) return context.state.isComplete ? null : stillLoading();
+  if (living === undefined) return context.state.isComplete ? null : stillLoading(WHOSE);
   return new MillraceError({
     code: 'conflict',
     what: `Job ${living.id} is live and has the same singleton key, ${singleton.key}.`,
@@ -50,12 +52,4 @@ export function asCalled(document: JobDocument): JobDocument {
     idempotencyKey: null,
     options: { ...document.options, singleton: null },
   };
-}
-
-function stillLoading(): MillraceError {
-  return new MillraceError({
-    code: 'loading',
-    what: 'The leader is loading its jobs, one of which may have the same singleton key.',
-    todo: 'Ask again.',
-  });
 }

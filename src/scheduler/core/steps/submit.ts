@@ -1,7 +1,6 @@
 /** A job comes into being: all of it in one transaction, or none. */
 import type { JobDocument, LimitFigures, TaskDocument, TaskOptions } from '../document/document.ts';
 import { NO_JOB_OPTIONS, encodeJobOptions } from '../document/job-options.ts';
-import type { StoredJobOptions } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
@@ -59,11 +58,7 @@ export function createJob(
   const batched = inBatch(context, id, given);
   const document = batched?.document ?? given;
   const start = batched?.start ?? startOf(context, id, document);
-  const row = newRow(context, id, document, {
-    ...start,
-    scheduleId: origin.scheduleId ?? null,
-    startedBy: origin.startedBy ?? null,
-  });
+  const row = newRow(context, id, document, start, origin);
   const job = new Job(row);
   state.addJob(job, document.tasks[0]?.executor ?? '');
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
@@ -100,14 +95,17 @@ function startIfFull(context: StepContext, job: Job): void {
   makeReady(context, slot);
 }
 
-type Beginning = Pick<JobRow, 'scheduleId'> & Pick<StoredJobOptions, 'startedBy'>;
-
 function newRow(
   context: StepContext,
   id: JobId,
   document: JobDocument,
-  { runAt, firstAt, batchOf = null, scheduleId, startedBy }: Start & Beginning,
+  start: Start,
+  origin: Origin,
 ): JobRow {
+  const { runAt, firstAt } = start;
+  const batchOf = start.batchOf ?? null;
+  const scheduleId = origin.scheduleId ?? null;
+  const startedBy = origin.startedBy ?? null;
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
@@ -130,7 +128,7 @@ function newRow(
     labels,
     runAt,
     options: hasOptions
-      ? encodeJobOptions({ ...options, firstAt, batchOf, priority: null, startedBy })
+      ? encodeJobOptions({ ...options, firstAt, batchOf, priority: null, runAt: null, startedBy })
       : null,
     createdAt: context.now,
     state: 'queued',
@@ -258,13 +256,29 @@ function beginning({ runAt }: Job, since: Instant): Instant {
   return runAt === null || runAt < since ? since : runAt;
 }
 
+function jobDueAt(job: Job, totalMs: number): Instant {
+  return later(beginning(job, job.runSince), totalMs);
+}
+
+function taskDueAt({ tasks }: SchedulerState, slot: Slot, totalMs: number): Instant {
+  return later(beginning(tasks.job(slot), tasks.since(slot)), totalMs);
+}
+
+/** Whether the timer of a total timeout is from before its job was put off. */
+export function isPutOff(state: SchedulerState, job: Job, slot: Slot | null, at: Instant): boolean {
+  if (job.options.runAt === null) return false;
+  if (slot === null) return job.totalMs !== null && at < jobDueAt(job, job.totalMs);
+  const { totalMs } = state.tasks.options(slot).timeouts;
+  return totalMs !== null && at < taskDueAt(state, slot, totalMs);
+}
+
 /** Timeouts that span all attempts. */
 export function armTotals(context: StepContext, job: Job): void {
   const { timers } = context.state;
   if (job.totalMs !== null) {
     timers.arm({
       type: 'jobTimeout',
-      at: later(beginning(job, job.runSince), job.totalMs),
+      at: jobDueAt(job, job.totalMs),
       jobNo: job.no,
       run: job.run,
     });
@@ -279,7 +293,7 @@ export function armTaskTotal(context: StepContext, slot: Slot): void {
   const job = tasks.job(slot);
   timers.arm({
     type: 'taskTimeout',
-    at: later(beginning(job, tasks.since(slot)), totalMs),
+    at: taskDueAt(context.state, slot, totalMs),
     jobNo: job.no,
     taskNo: tasks.no(slot),
     run: tasks.run.get(slot),

@@ -20,6 +20,7 @@ import { nodeDeadDue, nodeForgetDue, sessionDue } from './session.ts';
 import { settle } from './settle.ts';
 import { stragglersDue, timedStage } from './stragglers.ts';
 import { orderAbort, stopJob } from './stop.ts';
+import { isPutOff } from './submit.ts';
 import { wake } from './wait.ts';
 
 export function tick(context: StepContext): void {
@@ -45,10 +46,13 @@ function fits(state: SchedulerState, timer: Timer): boolean {
     case 'taskTimeout': {
       const slot = taskOf(state, timer);
       if (slot === null || isTerminal(state.tasks.state(slot))) return false;
+      if (isPutOff(state, state.tasks.job(slot), slot, timer.at)) return false;
       return state.tasks.run.get(slot) === timer.run;
     }
-    case 'jobTimeout':
-      return state.jobs.get(timer.jobNo)?.run === timer.run;
+    case 'jobTimeout': {
+      const job = state.jobs.get(timer.jobNo);
+      return job?.run === timer.run && !isPutOff(state, job, null, timer.at);
+    }
     case 'outputs':
       return state.jobs.has(timer.jobNo);
     case 'stragglers':

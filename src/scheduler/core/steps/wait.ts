@@ -8,6 +8,7 @@ import type { Instant, JobId } from '../ids.ts';
 import { later } from '../ids.ts';
 import { keyScope } from '../job/execution-key.ts';
 import type { Job } from '../job/job.ts';
+import { EVENT_END_STEP, EVENT_STEP, awaitedEvent } from '../job/waits.ts';
 import type { AwaitedJob, AwaitedSignal } from '../job/waits.ts';
 import type { Suspension, TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
@@ -16,7 +17,14 @@ import type { JobState } from '../task/chart.ts';
 import type { Lease } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
-import { awaitThings, forgetCall, stopListening, takeSignal, writeStep } from './awaited.ts';
+import {
+  ABANDONED,
+  awaitThings,
+  forgetCall,
+  stopListening,
+  takeSignal,
+  writeStep,
+} from './awaited.ts';
 import { keysAbove } from './keys.ts';
 import { armWake, delay, makeReady } from './lifecycle.ts';
 import { asCalled } from './singleton.ts';
@@ -59,9 +67,21 @@ export function beginWait(context: StepContext, slot: Slot, wait: Wait): void {
   tasks.setSuspended(slot, waitsFor(wait));
   const wakeAt = beginSleeps(context, slot, wait.sleeps);
   const signals = beginSignals(context, slot, wait.signals);
+  const events = beginEvents(context, slot, wait);
   const jobs = beginJobs(context, slot, wait.jobs);
-  const isOver = (wakeAt !== null && wakeAt <= context.now) || signals.isOver || jobs.isOver;
-  awaitThings(state, slot, { signals: isOver ? [] : signals.awaited, jobs: jobs.awaited });
+  const isTime = wakeAt !== null && wakeAt <= context.now;
+  const isOver = isTime || signals.isOver || events.isOver || jobs.isOver;
+  awaitThings(
+    state,
+    slot,
+    isOver
+      ? {
+          signals: [],
+          jobs: jobs.awaited,
+          ...(events.awaited.length > 0 && { events: events.awaited }),
+        }
+      : { signals: [...signals.awaited, ...events.awaited], jobs: jobs.awaited },
+  );
   if (isOver) makeReady(context, slot);
   else if (wakeAt !== null) delay(context, slot, wakeAt);
   else {
@@ -97,9 +117,51 @@ function beginSignals(
   signals: Wait['signals'],
 ): Begun<AwaitedSignal> {
   // One step takes one signal, however often it is named.
-  const wanted = new Map(signals.map((each) => [each.step, each]));
+  const wanted = new Map(
+    signals.flatMap((each) =>
+      awaitedEvent(each.name) === null ? [[each.step, each] as const] : [],
+    ),
+  );
   const awaited = [...wanted.values()].filter((each) => !takeSignal(context, slot, each));
   return { isOver: awaited.length < wanted.size, awaited };
+}
+
+/** Only what is sent from now on counts, or since the task has waited for the same before. */
+function beginEvents(
+  context: StepContext,
+  slot: Slot,
+  { signals, sleeps }: Wait,
+): Begun<AwaitedSignal> {
+  const wanted = new Map(
+    signals.flatMap((each) =>
+      awaitedEvent(each.name) === null ? [] : [[each.step, each] as const],
+    ),
+  );
+  if (wanted.size === 0) return NOTHING_BEGUN;
+  const before = new Map(
+    context.state.tasks.waits(slot)?.events?.map((each) => [each.step, each] as const),
+  );
+  const awaited: AwaitedSignal[] = [];
+  for (const each of wanted.values()) {
+    const known = before.get(each.step);
+    if (known?.isTaken === true) continue;
+    const end = sleeps.find(({ step }) => isEndOf(step, each.step));
+    const until = end === undefined ? undefined : later(context.now, Math.max(0, end.forMs));
+    // The first one counts: by that the handler knows whether its time was over.
+    const first = known?.until ?? until;
+    awaited.push({ ...each, ...(first === undefined ? {} : { until: first }) });
+  }
+  return { isOver: awaited.length < wanted.size, awaited };
+}
+
+const NOTHING_BEGUN: Begun<never> = { isOver: false, awaited: [] };
+
+/** Events that did not fit a schema have left steps of their own; the end of the wait stays: see `nthSignalStep`. */
+function isEndOf(end: string, step: string): boolean {
+  if (!end.startsWith(EVENT_END_STEP)) return false;
+  const name = step.slice(EVENT_STEP.length);
+  const as = end.slice(EVENT_END_STEP.length);
+  return as === name || as === name.replace(/#\d{1,9}$/, '');
 }
 
 interface Calls extends Begun<AwaitedJob> {
@@ -134,7 +196,7 @@ function beginJobs(context: StepContext, slot: Slot, children: Wait['jobs']): Ca
 }
 
 /** The memory knows best, then what it has noted since the store was asked. */
-function stateOf(
+export function stateOf(
   state: SchedulerState,
   { jobId, ended }: Pick<ChildJob, 'jobId' | 'ended'>,
 ): JobState | null {
@@ -194,11 +256,6 @@ export function endCall(context: StepContext, jobId: JobId): void {
     if (!state.isComplete) state.orphans.add(jobId);
   } else if (job.stopping === null && job.open > 0) stopJob(context, job, 'cancel', ABANDONED);
 }
-
-const ABANDONED: TaskError = {
-  code: 'cancelled',
-  message: 'the task that called this job has ended',
-};
 
 /** Every live job is in memory now. A called job that is not in memory has ended meanwhile: its caller is woken
  * without a step, asks again and gets the result. */

@@ -123,3 +123,23 @@ test('only jobs that the scheduler has made for it are deliveries', () => {
   expect(isWebhookJob({ jobId: 'webhook' as JobRow['id'], scheduledAt: null })).toBe(false);
   expect(isWebhookJob({ jobId: `x${jobId}` as JobRow['id'], scheduledAt: null })).toBe(false);
 });
+
+test('the webhooks of the cluster are notified of every job, but not of deliveries', () => {
+  const world = new Harness();
+  const node = world.node('w1');
+  const webhooks = [{ url: URL, on: ['failed'] as const }];
+  Object.assign(world.state, { ends: { flowsOn: () => [], webhooks } });
+  world.submit({ name: 'good', tasks: [echo('a')] }, { id: 'good' });
+  world.submit(
+    { name: 'bad', tasks: [{ ...echo('a'), retry: { maxAttempts: 1 } }] },
+    { id: 'bad' },
+  );
+  const [good, bad] = node.poll(2);
+  node.complete(good!);
+  node.fail(bad!);
+  const [first, ...others] = deliveries(world);
+  expect(others).toEqual([]);
+  expect(inputOf(world, first!)).toMatchObject({ url: URL, job: { id: 'bad', state: 'failed' } });
+  world.cancel(first!.id);
+  expect(deliveries(world)).toHaveLength(1);
+});

@@ -26,12 +26,15 @@ const RUN_MS = 60_000;
 const MESSAGE_LENGTH_MAX = 2_000;
 
 export function deliverWebhooks(context: StepContext, job: Job): void {
-  for (const webhook of job.options.webhooks) {
-    const state = OUTCOMES.find((outcome) => outcome === job.state);
-    if (state === undefined || !webhook.on.includes(state)) continue;
-    const id = webhookJobId(context.now, context.state.nextJobNo);
-    createJob(context, id, delivery(context, job, webhook, state), {});
-  }
+  for (const webhook of job.options.webhooks) deliverTo(context, job, webhook);
+}
+
+/** Unless it did not ask for this end. */
+export function deliverTo(context: StepContext, job: Job, webhook: Webhook): void {
+  const state = OUTCOMES.find((outcome) => outcome === job.state);
+  if (state === undefined || !webhook.on.includes(state)) return;
+  const id = webhookJobId(context.now, context.state.nextJobNo);
+  createJob(context, id, delivery(context, job, webhook, state), {});
 }
 
 function delivery(
@@ -110,7 +113,7 @@ function timeOrNull(at: Instant | null): string | null {
 }
 
 /** No half of a pair of surrogates may be left over. */
-function shortened(error: TaskError | null): TaskError | null {
+export function shortened(error: TaskError | null): TaskError | null {
   if (error === null || error.message.length <= MESSAGE_LENGTH_MAX) return error;
   const cut = error.message.slice(0, MESSAGE_LENGTH_MAX).replace(/[\uD800-\uDBFF]$/, '');
   return { code: error.code, message: `${cut}...` };

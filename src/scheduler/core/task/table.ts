@@ -11,6 +11,7 @@ import type { Job } from '../job/job.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
 import type { Requirement } from '../queue/requirement.ts';
 import type { Limit } from '../queue/limit.ts';
+import { isEmptyWait } from '../job/waits.ts';
 import type { AwaitedThings } from '../job/waits.ts';
 import type { ExecutionKey } from '../job/execution-key.ts';
 import type { TaskOptions } from '../document/document.ts';
@@ -337,7 +338,7 @@ export class TaskTable {
 
   /** Null when it waits for nothing: an empty one is the same. */
   setWaits(slot: Slot, waits: AwaitedThings | null): void {
-    const some = waits === null || waits.signals.length + waits.jobs.length === 0 ? null : waits;
+    const some = waits === null || isEmptyWait(waits) ? null : waits;
     if (some !== null || this.#extras.has(slot)) this.#own(slot).waits = some;
   }
 

@@ -169,7 +169,7 @@ export async function jobView(session: Session, shard: number, job: JobRow): Pro
 export async function listJobs(
   session: Session,
   shard: number,
-  { state, name, labels = [], waitingFor, before, limit }: JobFilter,
+  { state, name, labels = [], waitingFor, since, until, before, limit }: JobFilter,
 ): Promise<ListedJob[]> {
   const parameters: Parameter[] = [shard, limit];
   const wanted = (sql: string, parameter: Parameter): string =>
@@ -178,6 +178,9 @@ export async function listJobs(
     state === undefined ? '' : wanted('t.state = ?', state),
     name === undefined ? '' : wanted('t.name = ?', name),
     before === undefined ? '' : wanted('t.no < ?::bigint', before),
+    // Jobs lie in the order of their creation: row groups outside are not read.
+    since === undefined ? '' : wanted('t.created_at >= ?::bigint', since),
+    until === undefined ? '' : wanted('t.created_at < ?::bigint', until),
     // There are no indexes in this file; only this column is read, never the payloads.
     ...labels.map((label) => wanted('list_contains(t.labels, ?)', label)),
     waitingFor === undefined

@@ -6,7 +6,7 @@
  */
 import { type Batch, batchOf, invariant } from '../../core/index.ts';
 import { chunksOf, type EventChunk, eventsIn } from '../event-chunk.ts';
-import { READERS } from './row-readers.ts';
+import { READERS } from '../row-readers.ts';
 
 const FORMAT = 2;
 

@@ -77,9 +77,10 @@ const byRun = (a: TaskRow, b: TaskRow): number => a.run - b.run || a.taskNo - b.
 
 export function listJobs(shard: Shard, filter: JobFilter): ListedJob[] {
   const { state, name, labels = [], waitingFor, before = Infinity, limit } = filter;
+  const { since = -Infinity, until = Infinity } = filter;
   return [...shard.jobs.values()]
     .filter((job) => waitingFor === undefined || waitsOf(job, waitingFor).length > 0)
-    .filter(({ row }) => row.no < before)
+    .filter(({ row }) => row.no < before && row.createdAt >= since && row.createdAt < until)
     .filter(({ row }) => state === undefined || row.state === state)
     .filter(({ row }) => name === undefined || row.name === name)
     .filter(({ row }) => labels.every((label) => row.labels.includes(label)))

@@ -5,6 +5,7 @@
  */
 import { invariant, type Instant, type TaskError } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
+import type { Readers } from '../row-readers.ts';
 
 type Scalar = string | number | boolean | null;
 export type Values = Readonly<Record<string, unknown>>;
@@ -22,6 +23,8 @@ export interface Column<T> {
   readonly name: string;
   readonly type: SqlType;
   readonly of: (value: T) => Scalar;
+  /** The same in a form that is quicker to read, where there is one: see `Encoder.encodeBriefly`. */
+  readonly brief?: (value: T) => Scalar;
   /** What to make of an element that cannot travel in an array as it is. */
   readonly cast?: string;
   /** How to select it, when its own text form is not the one to parse. */
@@ -55,7 +58,13 @@ export function coded<T extends string>(name: string, words: readonly T[]): Fiel
 
 export function time<T extends Instant | null>(name: string): Field<T> {
   return {
-    columns: [{ name, type: 'timestamptz', of: (at) => (at === null ? null : timeText(at)) }],
+    columns: [
+      {
+        ...{ name, type: 'timestamptz' },
+        of: (at) => (at === null ? null : timeText(at)),
+        brief: (at) => (at === null ? null : checkedTime(at)),
+      },
+    ],
     decode: (values) => values[name] as T,
   };
 }
@@ -96,6 +105,11 @@ export function list<T extends string | number>(
 export interface Encoder<Row> {
   readonly names: readonly string[];
   encode(rows: readonly Row[]): (string | null)[];
+  /** The arguments of a function that takes an array a column, given their placeholders and that of the number of rows. */
+  arguments(placeholders: readonly string[], count: string): readonly string[];
+  /** What these placeholders stand for: a column whose values are all the same has one, and a time is its milliseconds.
+   * PostgreSQL takes longer to read a row of texts than to store it. */
+  encodeBriefly(rows: readonly Row[]): (string | null)[];
 }
 
 export class Codec<Row> implements Encoder<Row> {
@@ -103,11 +117,17 @@ export class Codec<Row> implements Encoder<Row> {
   readonly columns: readonly Column<Row>[];
   readonly #decoders: readonly (readonly [string, (values: Values) => unknown])[];
 
-  constructor(fields: { readonly [K in keyof Row]-?: Field<Row[K]> }) {
+  /** `readers`: of rows that are many. */
+  constructor(fields: { readonly [K in keyof Row]-?: Field<Row[K]> }, readers?: Readers<Row>) {
     const names = Object.keys(fields) as (keyof Row & string)[];
-    this.columns = names.flatMap((name) =>
-      fields[name].columns.map((part) => ({ ...part, of: (row: Row) => part.of(row[name]) })),
-    );
+    this.columns = names.flatMap((name) => {
+      const read = readers?.[name] ?? ((row: Row) => row[name]);
+      return fields[name].columns.map(({ of, brief, ...part }) => ({
+        ...part,
+        of: (row: Row) => of(read(row)),
+        ...(brief === undefined ? {} : { brief: (row: Row) => brief(read(row)) }),
+      }));
+    });
     this.#decoders = names.map((name) => [name, fields[name].decode]);
   }
 
@@ -117,6 +137,14 @@ export class Codec<Row> implements Encoder<Row> {
 
   encode(rows: readonly Row[]): (string | null)[] {
     return encodeColumns(this.columns, rows);
+  }
+
+  arguments(placeholders: readonly string[], count: string): readonly string[] {
+    return argumentsOf(this.columns, placeholders, count);
+  }
+
+  encodeBriefly(rows: readonly Row[]): (string | null)[] {
+    return encodeBriefly(this.columns, rows);
   }
 
   /** Encodes some of the columns, in the codec's own order. */
@@ -148,7 +176,45 @@ export function single<T extends string | number>(name: string, type: SqlType): 
 
 export function encoderOf<Row>(columns: readonly Column<Row>[]): Encoder<Row> {
   const names = columns.map(({ name }) => name);
-  return { names, encode: (rows) => encodeColumns(columns, rows) };
+  return {
+    names,
+    encode: (rows) => encodeColumns(columns, rows),
+    arguments: (placeholders, count) => argumentsOf(columns, placeholders, count),
+    encodeBriefly: (rows) => encodeBriefly(columns, rows),
+  };
+}
+
+function argumentsOf<Row>(
+  columns: readonly Column<Row>[],
+  placeholders: readonly string[],
+  count: string,
+): readonly string[] {
+  return columns.map(({ type, brief }, at) => {
+    const placeholder = placeholders[at] ?? '';
+    const list =
+      brief === undefined ? `${placeholder}::${type}[]` : `millrace.instants(${placeholder})`;
+    return `millrace.each(${list}, ${count})`;
+  });
+}
+
+function encodeBriefly<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+): (string | null)[] {
+  if (rows.length === 0) return columns.map(() => null);
+  return columns.map(({ name, type, of, brief = of }) => {
+    const value = valueOfAll(rows, brief);
+    const text = value === null ? literal(rows, brief) : `{${elementOf(value)}}`;
+    if (type === 'text') refuseTorn(text, name);
+    return text;
+  });
+}
+
+/** Null when they differ. */
+function valueOfAll<T>(items: readonly T[], of: (item: T) => Scalar): Scalar {
+  const first = of(items[0] as T);
+  for (const item of items) if (of(item) !== first) return null;
+  return first;
 }
 
 function encodeColumns<Row>(
@@ -208,13 +274,15 @@ const INSTANT_MAX = 8_640_000_000_000_000;
 function timeText(at: Instant): string {
   const kept = times[at % TIMES_KEPT];
   if (kept?.at === at) return kept.text;
-  if (!Number.isInteger(at) || Math.abs(at) > INSTANT_MAX) {
-    throw badRow(`the time ${at}`, 'it is not a valid whole number of milliseconds');
-  }
-  const iso = new Date(at).toISOString();
+  const iso = new Date(checkedTime(at)).toISOString();
   const text = iso.startsWith('+') ? iso.slice(1) : iso;
   if (at >= 0) times[at % TIMES_KEPT] = { at, text };
   return text;
+}
+
+function checkedTime(at: Instant): Instant {
+  if (Number.isInteger(at) && Math.abs(at) <= INSTANT_MAX) return at;
+  throw badRow(`the time ${at}`, 'it is not a valid whole number of milliseconds');
 }
 
 const TIME = /^(\d+)(-\d\d-\d\d) (\d\d:\d\d:\d\d(?:\.\d+)?)\+00$/;

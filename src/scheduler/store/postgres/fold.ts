@@ -1,7 +1,7 @@
 /**
  * The tables follow the journal: any number of commits become one statement, always the same one, so that it is parsed
  * and planned once a connection. Migration 0002 says why it is one statement and has most of its functions; 0006, 0008,
- * 0010, 0014, 0016, 0020, 0023 and 0024 have the others.
+ * 0010, 0014, 0016, 0020, 0023, 0024 and 0025 have the others.
  */
 import type { Batch } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
@@ -24,12 +24,28 @@ interface Part {
   readonly call: string;
   /** Its arguments after the shard: an array a column, and what else it has to know. */
   readonly columns: readonly string[];
+  /** How they are made of the values that are sent, which are as many and one more. */
+  readonly arguments: (placeholders: readonly string[]) => readonly string[];
   readonly encode: (fold: Written) => Parameters;
 }
 
 function part<K extends ListName>(call: string, list: K, encoder: Encoder<Batch[K][number]>): Part {
-  const encode = ({ batch }: Written): Parameters => encoder.encode(batch[list]);
-  return { call, columns: encoder.names, encode };
+  return partOf(call, encoder, ({ batch }) => batch[list]);
+}
+
+function partOf<Row>(
+  call: string,
+  encoder: Encoder<Row>,
+  rowsIn: (fold: Written) => readonly Row[],
+): Part {
+  return {
+    ...{ call, columns: encoder.names },
+    arguments: ([count = '', ...rest]) => encoder.arguments(rest, `${count}::integer`),
+    encode: (fold) => {
+      const list = rowsIn(fold);
+      return [list.length, ...encoder.encodeBriefly(list)];
+    },
+  };
 }
 
 /** Of jobs and tasks the rows that were chosen. */
@@ -38,16 +54,16 @@ function chosen<K extends keyof TableRows>(
   list: K,
   encoder: Encoder<TableRows[K][number]>,
 ): Part {
-  const encode = ({ rows: written }: Written): Parameters => encoder.encode(written[list]);
-  return { call, columns: encoder.names, encode };
+  return partOf<TableRows[K][number]>(call, encoder, ({ rows: written }) => written[list]);
 }
 
 /** The same part with a number in front. */
-function after(name: string, of: (batch: Batch) => number, { call, columns, encode }: Part): Part {
+function after(name: string, of: (batch: Batch) => number, then: Part): Part {
   return {
-    call,
-    columns: [name, ...columns],
-    encode: (fold) => [of(fold.batch), ...encode(fold)],
+    call: then.call,
+    columns: [name, ...then.columns],
+    arguments: ([first = '', ...rest]) => [first, ...then.arguments(rest)],
+    encode: (fold) => [of(fold.batch), ...then.encode(fold)],
   };
 }
 
@@ -57,11 +73,7 @@ const logTo = ({ lastSeq }: Batch): number => lastSeq;
 
 /** In the order of the port. */
 const PARTS: readonly Part[] = [
-  {
-    call: 'insert_history',
-    columns: rows.tasks.names,
-    encode: ({ history }) => rows.tasks.encode(history),
-  },
+  partOf('insert_history', rows.tasks, ({ history }) => history),
   chosen('spread_tasks', 'spread', rows.numbers),
   part('archive_tasks', 'archived', rows.refs),
   after(
@@ -87,11 +99,7 @@ const PARTS: readonly Part[] = [
   part('put_limits', 'limitUpserts', rows.limits),
   part('delete_limits', 'limitDeletes', rows.ids),
   part('delete_inbox', 'inboxDeletes', rows.numbers),
-  {
-    call: 'insert_events',
-    columns: rows.chunks.names,
-    encode: ({ chunks }) => rows.chunks.encode(chunks),
-  },
+  partOf('insert_events', rows.chunks, ({ chunks }) => chunks),
 ];
 
 /** Shard, `after`, number and term of the last commit. */
@@ -102,15 +110,17 @@ export const foldStatement: { readonly statement: string; readonly parts: readon
   parts: PARTS,
 };
 
-/** `select insert_events(... insert_jobs(begin_fold($1, ...), $5, ...) ...)`. */
+/** `select insert_events(... insert_jobs(begin_fold($1, ...), each($6, $5), ...) ...)`. */
 function nest(): string {
-  const placeholders = (from: number, count: number): string =>
-    Array.from({ length: count }, (_, at) => `$${from + at}`).join(', ');
-  let statement = `millrace.begin_fold(${placeholders(1, PLACE_WIDTH)})`;
+  const placeholders = (from: number, count: number): string[] =>
+    Array.from({ length: count }, (_, at) => `$${from + at}`);
+  let statement = `millrace.begin_fold(${placeholders(1, PLACE_WIDTH).join(', ')})`;
   let used = PLACE_WIDTH;
-  for (const { call, columns } of PARTS) {
-    statement = `millrace.${call}(${statement}, ${placeholders(used + 1, columns.length)})`;
-    used += columns.length;
+  for (const each of PARTS) {
+    const sent = each.columns.length + 1;
+    const given = each.arguments(placeholders(used + 1, sent));
+    statement = `millrace.${each.call}(${statement}, ${given.join(', ')})`;
+    used += sent;
   }
   return `select ${statement}`;
 }

@@ -1,5 +1,4 @@
 /** Wherever a task is stored, readers see the same: every commit is folded, and compared with a store in memory. */
-import { readFileSync } from 'node:fs';
 import postgres from 'postgres';
 import { expect, onTestFinished, test } from 'vitest';
 import { type Changes, TestLeader } from '../../../../test/rig/conformance/leader.ts';
@@ -19,6 +18,7 @@ import {
 import { millraceDatabase, openTestStore } from '../../../../test/rig/millrace-database.ts';
 import { instant, jobNo, taskNo } from '../../core/index.ts';
 import { openMemoryStore } from '../memory/memory.ts';
+import { readMigrations } from '../migrations.ts';
 import type { Dumped, Store } from '../store.ts';
 import { migratePostgres, openPostgresStore } from './open.ts';
 
@@ -202,8 +202,8 @@ test('commits that only the journal has are folded on the way down, from an olde
   await (await TestLeader.of(store, 0)).commit(SUBMITTED);
   await sql`update millrace.leader set released = true`;
   // As if the last leader had been of version 23.
-  const script = new URL('migrations/0024-one-row.down.sql', import.meta.url);
-  await sql.unsafe(readFileSync(script, 'utf8'));
+  const later = readMigrations(new URL('migrations/', import.meta.url)).slice(23);
+  for (const { down } of later.toReversed()) await sql.unsafe(down);
   await sql`delete from millrace.migration where version >= 24`;
   const { current } = await migratePostgres({ url }, (all) => all.down(22));
   expect(current).toBe(22);

@@ -18,6 +18,7 @@ import {
   type TaskSpecRow,
 } from '../../core/index.ts';
 import type { EventChunk, LogRef } from '../event-chunk.ts';
+import { jobReaders, specReaders, taskReaders } from '../row-readers.ts';
 import type { InboxRow } from '../store.ts';
 import {
   Codec,
@@ -33,29 +34,32 @@ import {
 } from './codec.ts';
 import type { FoldedJob } from './table-rows.ts';
 
-export const jobs: Codec<JobRow> = new Codec<JobRow>({
-  no: column('no', 'bigint'),
-  id: column('id', 'text'),
-  name: column('name', 'text'),
-  priority: column('priority', 'smallint'),
-  idempotencyKey: column('idempotency_key', 'text'),
-  maxParallel: column('max_parallel', 'integer'),
-  onFailure: column('on_failure', 'text'),
-  totalMs: column('total_ms', 'bigint'),
-  scheduleId: column('schedule_id', 'text'),
-  output: column('output', 'text'),
-  labels: list('labels', 'text'),
-  runAt: time('run_at'),
-  options: column('options', 'text'),
-  createdAt: time('created_at'),
-  state: coded('state', JOB_STATES),
-  run: column('run', 'integer'),
-  taskCount: column('task_count', 'integer'),
-  stopping: column('stopping', 'text'),
-  error: failure(),
-  startedAt: time('started_at'),
-  finishedAt: time('finished_at'),
-});
+export const jobs: Codec<JobRow> = new Codec<JobRow>(
+  {
+    no: column('no', 'bigint'),
+    id: column('id', 'text'),
+    name: column('name', 'text'),
+    priority: column('priority', 'smallint'),
+    idempotencyKey: column('idempotency_key', 'text'),
+    maxParallel: column('max_parallel', 'integer'),
+    onFailure: column('on_failure', 'text'),
+    totalMs: column('total_ms', 'bigint'),
+    scheduleId: column('schedule_id', 'text'),
+    output: column('output', 'text'),
+    labels: list('labels', 'text'),
+    runAt: time('run_at'),
+    options: column('options', 'text'),
+    createdAt: time('created_at'),
+    state: coded('state', JOB_STATES),
+    run: column('run', 'integer'),
+    taskCount: column('task_count', 'integer'),
+    stopping: column('stopping', 'text'),
+    error: failure(),
+    startedAt: time('started_at'),
+    finishedAt: time('finished_at'),
+  },
+  jobReaders,
+);
 
 const ref = {
   jobNo: column<TaskRef['jobNo']>('job_no', 'bigint'),
@@ -64,39 +68,45 @@ const ref = {
 
 export const refs: Codec<TaskRef> = new Codec<TaskRef>(ref);
 
-export const specs: Codec<TaskSpecRow> = new Codec<TaskSpecRow>({
-  ...ref,
-  id: column('id', 'text'),
-  executor: column('executor', 'text'),
-  priority: column('priority', 'smallint'),
-  parentNo: column('parent_no', 'integer'),
-  dependsOn: list('depends_on', 'integer'),
-  idempotencyKey: column('idempotency_key', 'text'),
-  options: column('options', 'text'),
-  input: column('input', 'text'),
-});
+export const specs: Codec<TaskSpecRow> = new Codec<TaskSpecRow>(
+  {
+    ...ref,
+    id: column('id', 'text'),
+    executor: column('executor', 'text'),
+    priority: column('priority', 'smallint'),
+    parentNo: column('parent_no', 'integer'),
+    dependsOn: list('depends_on', 'integer'),
+    idempotencyKey: column('idempotency_key', 'text'),
+    options: column('options', 'text'),
+    input: column('input', 'text'),
+  },
+  specReaders,
+);
 
-export const tasks: Codec<TaskRow> = new Codec<TaskRow>({
-  ...ref,
-  state: coded('state', TASK_STATES),
-  run: column('run', 'integer'),
-  attempt: column('attempt', 'integer'),
-  failures: column('failures', 'integer'),
-  losses: column('losses', 'integer'),
-  fence: column('fence', 'bigint'),
-  term: column('term', 'text'),
-  nodeId: column('node_id', 'text'),
-  sessionId: column('session_id', 'text'),
-  stopping: column('stopping', 'text'),
-  suspended: column('suspended', 'text'),
-  waits: column('waits', 'text'),
-  notBefore: time('not_before'),
-  progress: column('progress', 'double precision'),
-  error: failure(),
-  queuedAt: time('queued_at'),
-  startedAt: time('started_at'),
-  finishedAt: time('finished_at'),
-});
+export const tasks: Codec<TaskRow> = new Codec<TaskRow>(
+  {
+    ...ref,
+    state: coded('state', TASK_STATES),
+    run: column('run', 'integer'),
+    attempt: column('attempt', 'integer'),
+    failures: column('failures', 'integer'),
+    losses: column('losses', 'integer'),
+    fence: column('fence', 'bigint'),
+    term: column('term', 'text'),
+    nodeId: column('node_id', 'text'),
+    sessionId: column('session_id', 'text'),
+    stopping: column('stopping', 'text'),
+    suspended: column('suspended', 'text'),
+    waits: column('waits', 'text'),
+    notBefore: time('not_before'),
+    progress: column('progress', 'double precision'),
+    error: failure(),
+    queuedAt: time('queued_at'),
+    startedAt: time('started_at'),
+    finishedAt: time('finished_at'),
+  },
+  taskReaders,
+);
 
 /** What an update of a job may change, with the number that finds it. */
 const JOB_CHANGES = [
@@ -127,16 +137,20 @@ const specColumns = specs.columns
   .map((each) => (each.name === 'task_priority' ? unlessOfJob(each) : each));
 
 function of<T>(
-  { name, type, of: valueOf }: Column<T>,
+  { name, type, of: valueOf, brief }: Column<T>,
   part: (folded: FoldedJob) => T | null,
 ): Column<FoldedJob> {
-  return {
-    ...{ name, type },
-    of: (folded) => {
+  const isCount = COUNTS.has(name);
+  const read =
+    (field: typeof valueOf): Column<FoldedJob>['of'] =>
+    (folded) => {
       const row = part(folded);
-      const value = row === null ? null : valueOf(row);
-      return value === 0 && COUNTS.has(name) ? null : value;
-    },
+      const value = row === null ? null : field(row);
+      return value === 0 && isCount ? null : value;
+    };
+  return {
+    ...{ name, type, of: read(valueOf) },
+    ...(brief === undefined ? {} : { brief: read(brief) }),
   };
 }
 

@@ -26,6 +26,7 @@ import {
 } from '../store.ts';
 import type { Values } from './codec.ts';
 import type { Run } from './connection.ts';
+import { createdBetween, moment } from './created-between.ts';
 import type { ReadPool } from './pool.ts';
 import * as rows from './rows.ts';
 
@@ -200,11 +201,17 @@ const LIVE = `exists (select from millrace.job_live l where l.shard = j.shard an
 export async function listJobs(
   run: Run,
   shard: number,
-  { state, name, labels: given = [], waitingFor, before, limit }: JobFilter,
+  filter: JobFilter,
 ): Promise<readonly ListedJob[]> {
+  const { state, name, labels: given = [], waitingFor, since, until, limit } = filter;
+  const { first, end } = await createdBetween(run, shard, filter);
   const parameters: (string | number)[] = [shard];
   const bind = (value: string | number): string => `$${parameters.push(value)}`;
-  const older = (): string => (before === undefined ? '' : `and x.job_no < ${bind(before)}`);
+  const within = (column: string): string[] => [
+    ...(end === undefined ? [] : [`${column} < ${bind(end)}`]),
+    ...(first === undefined ? [] : [`${column} >= ${bind(first)}`]),
+  ];
+  const older = (): string => within('and x.job_no').join(' ');
   const [label] = waitingFor === undefined ? given : [];
   const labels = label === undefined ? given : given.slice(1);
   let from = 'millrace.job j';
@@ -212,7 +219,9 @@ export async function listJobs(
   else if (label !== undefined) from = labelled(bind(label), older());
   const wanted = [
     'j.shard = $1',
-    ...(before === undefined ? [] : [`j.no < ${bind(before)}`]),
+    ...within('j.no'),
+    ...(since === undefined ? [] : [`j.created_at >= ${moment(bind(since))}`]),
+    ...(until === undefined ? [] : [`j.created_at < ${moment(bind(until))}`]),
     ...(name === undefined ? [] : [`j.name = ${bind(name)}`]),
     ...(state === undefined ? [] : [`j.state = ${bind(JOB_STATES.indexOf(state))}`]),
     // Says the same again, with the few that can be meant.

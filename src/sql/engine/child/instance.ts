@@ -24,7 +24,9 @@ const PLANNING_OFF = [
   'top_n_window_elimination',
 ].join(',');
 
-const PLANNING = `SET disabled_optimizers = ${quotedText(PLANNING_OFF)}`;
+/** EXPLAIN shows the plan that is serialised, operator by operator: the estimates are matched by its shape. */
+const PLANNING = `SET disabled_optimizers = ${quotedText(PLANNING_OFF)};
+SET GLOBAL explain_output = 'optimized_only'`;
 
 /** Not locked yet: no user's SQL may run in it. */
 export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBInstance> {

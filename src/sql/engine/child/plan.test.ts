@@ -67,6 +67,21 @@ test('checks the statement before anything is bound, then asks for the rest conc
   expect(statements!.toSorted()).toEqual(['DESCRIBE', 'EXPLAIN', 'json_serialize_plan']);
 });
 
+interface Shape {
+  readonly children: readonly Shape[];
+}
+const shapeOf = ({ children }: Shape): Shape => ({ children: children.map(shapeOf) });
+
+test('the estimates are of the same tree as the plan', async () => {
+  const rows = 'SELECT i % 7 AS a, i AS b FROM range(1000) t(i)';
+  const sql = `SELECT a, count(*) AS n FROM (${rows}) JOIN (${rows}) AS o USING (a) WHERE o.b > (SELECT avg(b) FROM (${rows})) GROUP BY a ORDER BY n`;
+  const { plan, estimates } = await planner.plan(work, call(sql));
+  work.end();
+  const [logical] = (JSON.parse(plan ?? '') as { plans: readonly Shape[] }).plans;
+  const [explained] = JSON.parse(estimates ?? '') as readonly Shape[];
+  expect(shapeOf(explained!)).toEqual(shapeOf(logical!));
+});
+
 test('reuses connections for the next plan, and sets only another time zone again', async () => {
   const key = 'left';
   const first = await planner.plan(work, { ...call('SELECT 1'), key });

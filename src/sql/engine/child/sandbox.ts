@@ -28,7 +28,7 @@ export function emptyFolder(folder: string): void {
 }
 
 export async function within<T>(
-  { files, links }: Sandbox,
+  { files, links, pins }: Sandbox,
   instances: Instances,
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
@@ -39,7 +39,10 @@ export async function within<T>(
       if (bytes === undefined) link(path, as);
       else await cut(path, as, bytes);
     }
-    const { sessions, release } = await instances.take({ key: keyOf(files), files });
+    const { sessions, release } = await instances.take({
+      ...{ key: keyOf(files, pins), files },
+      isPinned: pins !== undefined,
+    });
     try {
       return await work(sessions);
     } finally {
@@ -65,9 +68,9 @@ function diskFull(error: unknown): Failed {
 }
 
 /** In any order, which does not affect what an instance can open. */
-function keyOf(files: readonly string[]): string {
-  const sorted = [...new Set(files)].toSorted();
-  return `files ${createHash('sha256').update(JSON.stringify(sorted)).digest('base64')}`;
+function keyOf(files: readonly string[], pins?: string): string {
+  const facts = [[...new Set(files)].toSorted(), pins];
+  return `files ${createHash('sha256').update(JSON.stringify(facts)).digest('base64')}`;
 }
 
 /**

@@ -36,11 +36,12 @@ const WHOLE_FILE = '0-0.parquet';
 export function fragmentCall(order: FragmentRequest, place: string): FragmentCall {
   const { folder, output, fragment, rowsMax } = order;
   const { sandbox, inputs, ranges } = sandboxOf(order, place);
+  const pins = pinsOf(order, sandbox);
   const placed = { ...order, inputs, ranges };
   const query = outputQuery(placed);
   const head = {
     name: 'fragment',
-    sandbox,
+    sandbox: pins === null ? sandbox : { ...sandbox, pins },
     timeZone: order.session.timeZone,
     setup: setupOf(order),
     custom: customRun(placed),
@@ -112,6 +113,32 @@ function sandboxOf(order: FragmentRequest, place: string): Placed {
       linked.map(([relation, links]) => [relation, links.map(({ as }) => as)]),
     ),
   };
+}
+
+/** Footers of more data are not worth the memory: DuckDB does not count it, and each set of files has its own. */
+const CACHED_FILES_MAX = 32;
+const CACHED_BYTES_MAX = 2 ** 30;
+
+/**
+ * What identifies the files of a fragment that reads nothing but them; null for others. Its own output has no pin:
+ * the next call writes another one under the same name.
+ */
+function pinsOf(order: FragmentRequest, { files, links }: Sandbox): string | null {
+  const { fragment, ranges, keys, output } = order;
+  const readsOutput = keys !== undefined || output.kind === 'result';
+  if (readsOutput || files.length === 0 || files.length > CACHED_FILES_MAX || links.length > 0)
+    return null;
+  const all = [...Object.values(ranges).flat(), ...fragment.tables.flatMap((table) => table.files)];
+  const pins = new Map(
+    all.map(({ path, bytes, mtimeNs, footer }) => [path, { bytes, mtimeNs, footer }]),
+  );
+  const bytes = [...pins.values()].reduce((sum, pin) => sum + pin.bytes, 0);
+  return bytes > CACHED_BYTES_MAX
+    ? null
+    : [...pins]
+        .map((pin) => JSON.stringify(pin))
+        .toSorted()
+        .join('\n');
 }
 
 function cutOut(range: FileRange, place: string, cuts: SandboxLink[]): FileRange {

@@ -28,6 +28,8 @@ export interface GroupingTask {
   readonly layout: number;
   /** The version of a task whose partitions are not split; absent for version 2. */
   readonly version?: number;
+  /** One side of the stage's join is in every task, and the other is read where it is: no task reads partitions. */
+  readonly isBroadcast?: boolean;
   /** What `parts` are of, in order: so many producers of each. Absent in a task that an older leader has made. */
   readonly inputs?: readonly GroupedInput[];
   /** For each producer of each input: its partitions. */
@@ -53,6 +55,8 @@ export interface PartitionGroups {
   readonly rows: readonly number[];
   readonly targetBytes: number;
   readonly slots: number;
+  /** Nothing was grouped, since no task reads partitions. */
+  readonly isBroadcast?: true;
   /** Partitions that were too large for one task; absent if there are none. */
   readonly skewed?: readonly MeasuredSkew[];
 }
@@ -79,6 +83,7 @@ export interface GroupingDecision {
 /** `input` was made here (`queryJob`), so its shape is trusted. `slots` is how many fragments can run at once. */
 export function decideGroups(input: Json, slots: number): GroupingDecision {
   const task = input as unknown as GroupingTask;
+  if (task.isBroadcast === true) return nothingGrouped(task, slots);
   const { stage, targetBytes, processors, parts, skew = null, inputs = [] } = task;
   const [bytes, rows] = [sums(parts, (part) => part.bytes), sums(parts, (part) => part.rows)];
   const sized = sizedInputs(task);
@@ -111,6 +116,22 @@ export function decideGroups(input: Json, slots: number): GroupingDecision {
       return { taskId, result: JSON.stringify(emptyResult(taskId, task)) };
     }),
   };
+}
+
+/** Each task has work, but none of it in partitions. */
+function nothingGrouped(task: GroupingTask, slots: number): GroupingDecision {
+  const { parts, targetBytes, processors, inputs = [] } = task;
+  const byTask: readonly (readonly Piece[])[] = (parts[0] ?? []).map(() => []);
+  const decided: PartitionGroups = {
+    groups: byTask.map(() => []),
+    ...readsOf(byTask, inputs),
+    ...versionOf(byTask, task),
+    ...threadsOf(byTask.length, processors),
+    ...{ bytes: [], rows: [], targetBytes, slots },
+    isBroadcast: true,
+  };
+  const detail = { partitions: 0, tasks: byTask.length, targetBytes, slots };
+  return { result: JSON.stringify(decided), detail, done: [] };
 }
 
 function sizedInputs({ inputs, parts }: GroupingTask): readonly SkewInput[] {
@@ -175,7 +196,10 @@ function threadsOf(tasks: number, processors: number | null): { readonly threads
 }
 
 /** What a task without partitions would answer. It lies nowhere, and has nothing that could be fetched. */
-function emptyResult(task: string, { outputs, layout }: GroupingTask): FragmentResult {
+export function emptyResult(
+  task: string,
+  { outputs, layout }: Pick<GroupingTask, 'outputs' | 'layout'>,
+): FragmentResult {
   const nowhere = { fence: 0, node: '', address: null, folder: '', index: '', epoch: 0, layout };
   return {
     at: { task, ...nowhere },

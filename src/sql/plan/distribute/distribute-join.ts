@@ -121,11 +121,14 @@ function distributeSides(
     isPartitioned(right.partitioning)
   )
     return joinBroadcast(spec, 'right', left, right);
+  const both = repartitionBoth(context, spec, left, right);
+  // Where it is to be decided by sizes wherever possible, estimates decide nothing.
+  const isLater = both !== null && context.settings.adaptiveJoins === 2;
   const plans = [
     joinInPlace(spec, left, right),
-    broadcast(context, spec, 'left', left, right),
-    broadcast(context, spec, 'right', left, right),
-    repartitionBoth(context, spec, left, right),
+    isLater ? null : broadcast(context, spec, 'left', left, right),
+    isLater ? null : broadcast(context, spec, 'right', left, right),
+    both,
   ].filter((plan) => plan !== null);
   const best = plans.toSorted((a, b) => a.cost - b.cost)[0];
   if (best !== undefined) return best.build();
@@ -154,14 +157,14 @@ function broadcast(
   const mayBeSent = isLeft ? spec.mayBroadcastRight : spec.mayBroadcastLeft;
   if (!mayBeSent || !mayBroadcast(context, spec, sent)) return null;
   const ordered = (all: Subplan): [Subplan, Subplan] => (isLeft ? [left, all] : [all, right]);
+  const inOneTask = (): Subplan => {
+    const both = [draft.gather(left), draft.gather(right)] as const;
+    return joined(spec, ...both, unpartitioned(both));
+  };
   // One side is in one task, so the other only has to reach that one.
-  if (!isPartitioned(stays.partitioning)) {
-    const build = (): Subplan => {
-      const both = ordered(draft.gather(sent));
-      return joined(spec, ...both, unpartitioned(both));
-    };
-    return { cost: gatherCost(sent), build };
-  }
+  if (!isPartitioned(stays.partitioning)) return { cost: gatherCost(sent), build: inOneTask };
+  const { oneRowGatherBytes = 0 } = context.settings;
+  if (sent.isOneRow && bytesOf(stays) <= oneRowGatherBytes) return { cost: 0, build: inOneTask };
   const build = (): Subplan => joinBroadcast(spec, kept, ...ordered(draft.broadcast(sent)));
   return { cost: bytesOf(sent) * draft.partitions + EXCHANGE_BYTES, build };
 }

@@ -7,12 +7,12 @@ import { isNameless } from '../logical/type.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import {
   versionOf,
+  type AdaptiveJoin,
   type ExchangeInput,
   type Fragment,
   type FragmentColumn,
   type QueryPlan,
   type ResultColumn,
-  type RuntimeFilter,
   type Scan,
   type SessionValues,
   type Stage,
@@ -26,6 +26,7 @@ import { checkPlan } from './check-plan.ts';
 import { Draft, type DraftOutput, type DraftStage, type ScanLeaf } from './draft.ts';
 import { fuseStages } from './fuse-stages.ts';
 import { Labels, operatorLines, stageTitle } from './operator-text.ts';
+import { adaptiveJoins, type DraftJoin } from './adaptive-joins.ts';
 import { AddExchanges } from './add-exchanges.ts';
 import { pathsOf, scanBytes } from './distribute-scan.ts';
 import { runtimeFilters } from './runtime-filters.ts';
@@ -65,12 +66,41 @@ function distribute(input: PlanInput): QueryPlan {
     if (why !== null) return wholePlan(input, why, relation);
     const draft = cheapest(logical, relation, input, distributeSettings(settings));
     checkDraft(draft, isOrdered(relation));
-    const filters = runtimeFilters(draft, distributeSettings(settings));
-    return distributedPlan(input, draft, relation, filters);
+    const chosen = distributeSettings(settings);
+    const filters = runtimeFilters(draft, chosen);
+    const joins = adaptiveJoins(draft, isOrdered(relation), filters, chosen);
+    return distributedPlan(input, draft, relation, {
+      filters,
+      joins: joins.map((join) => toJoin(join, chosen)),
+    });
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
     return wholePlan(input, error.reason, logical);
   }
+}
+
+/**
+ * Rows that are compared with a scalar subquery are made where they are joined with it, so their tasks wait for it. If few
+ * rows are left of them, they are made meanwhile, and joined where they are gathered.
+ */
+function draftedSoonest(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
+  const draft = fuseStages(drafted(relation, input, settings));
+  if (!draft.stages.some((stage) => isSentRow(stage, draft))) return draft;
+  const oneRowGatherBytes = settings.gatherBytes;
+  const other = fuseStages(drafted(relation, input, { ...settings, oneRowGatherBytes }));
+  return movedBytes(other) < movedBytes(draft) ? other : draft;
+}
+
+function isSentRow({ id, tasks, estimate, output }: DraftStage, draft: Draft): boolean {
+  const mayBe = tasks === 1 && output.kind === 'whole' && estimate.rows === 1;
+  return mayBe && draft.stages.some((reader) => reader.tasks > 1 && readsStage(reader, id, draft));
+}
+
+function readsStage({ relation }: DraftStage, id: number, draft: Draft): boolean {
+  return [...eachRelation(relation)].some((each) => {
+    const leaf = each.kind === 'input' ? draft.leaves.get(each.relation) : undefined;
+    return leaf?.kind === 'stage' && leaf.stage === id;
+  });
 }
 
 /**
@@ -83,10 +113,10 @@ function cheapest(
   input: PlanInput,
   settings: DistributeSettings,
 ): Draft {
-  const draft = fuseStages(drafted(relation, input, settings));
+  const draft = draftedSoonest(relation, input, settings);
   const unfolded = unfoldCorrelated(logical);
   if (unfolded === logical) return draft;
-  const other = fuseStages(drafted(pruneColumns(unfolded), input, settings));
+  const other = draftedSoonest(pruneColumns(unfolded), input, settings);
   return movedBytes(other) <= movedBytes(draft) ? other : draft;
 }
 
@@ -123,7 +153,7 @@ function distributedPlan(
   input: PlanInput,
   draft: Draft,
   relation: Relation,
-  filters: readonly RuntimeFilter[],
+  { filters, joins }: Required<Pick<QueryPlan, 'filters' | 'joins'>>,
 ): QueryPlan {
   const labels = new Labels(draft);
   const splits = splittableInputs(draft);
@@ -136,20 +166,35 @@ function distributedPlan(
       return { ...toStage(stage, draft, labels), ...(may.length === 0 ? {} : { splits: may }) };
     }),
     ...(filters.length === 0 ? {} : { filters }),
+    ...(joins.length === 0 ? {} : { joins }),
   });
+}
+
+function toJoin(
+  { stage, build, probe, draft, relation }: DraftJoin,
+  { broadcastThresholdBytes, adaptiveJoins: level }: DistributeSettings,
+): AdaptiveJoin {
+  return {
+    ...{ stage: stage.id, build: build.id, probe: probe.id },
+    fragment: toFragment(stage, draft),
+    relation,
+    thresholdBytes: broadcastThresholdBytes,
+    probeBytes: level === 2 ? null : probe.estimate.bytes,
+  };
 }
 
 /** The fields in the order of docs/plan-format.md. */
 function planOf(
   { duckdb, sql, columns, session, tables }: PlanInput,
-  own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages' | 'filters'>,
+  own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages' | 'filters' | 'joins'>,
 ): QueryPlan {
   const roots = new Set(tables.map(({ root }) => root).filter((root) => root !== null));
-  const { ordered, partitions, single, stages, filters } = own;
+  const { ordered, partitions, single, stages, filters, joins } = own;
   return {
     ...{ version: versionOf(stages), duckdb, sql, columns, ordered, partitions, single, stages },
     session,
     ...(filters === undefined ? {} : { filters }),
+    ...(joins === undefined ? {} : { joins }),
     roots: [...roots].toSorted(),
   };
 }

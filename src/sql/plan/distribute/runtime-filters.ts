@@ -143,7 +143,7 @@ interface FilteredScan {
 }
 
 /** The stages of a draft: which reads which, which waits for which, and what they read. */
-class Stages {
+export class Stages {
   readonly draft: Draft;
   /** The stages in which a leaf occurs, once for each time. */
   readonly #places = new Map<string, number[]>();
@@ -173,13 +173,13 @@ class Stages {
       if (leaf.kind === 'scan')
         return leaf.isPartitioned ? [{ stage, relation: name, column, leaf }] : [];
       const made = this.draft.stages[leaf.stage];
-      if (made === undefined || this.#readers(leaf.stage) !== 1) return [];
+      if (made === undefined || this.readers(leaf.stage) !== 1) return [];
       return this.scansBelow(filterableBelow(made.relation, column));
     });
   }
 
   /** How many times a stage is read, in whatever way. */
-  #readers(stage: number): number {
+  readers(stage: number): number {
     let count = 0;
     for (const [name, places] of this.#places) {
       const leaf = this.draft.leaves.get(name);
@@ -219,9 +219,30 @@ class Stages {
     const already = this.#upTo(filter.stage);
     // It joins its rows with the same keys itself, as correlated subqueries do, and DuckDB filters by these.
     if (already.has(this.#madeBy(filter.keys.stage))) return false;
-    const more = [...this.#upTo(filter.keys.stage)].filter((stage) => !already.has(stage));
-    const bytes = more.reduce((sum, stage) => sum + this.#readBytes(stage), 0);
-    return bytes <= BYTES_RATIO * scanBytes(leaf.scan, [leaf.table]);
+    const bytes = scanBytes(leaf.scan, [leaf.table]);
+    return this.#moreBytes(filter.stage, filter.keys.stage) <= BYTES_RATIO * bytes;
+  }
+
+  /** What `other` and all that it waits for read, beside what `stage` waits for anyway. */
+  #moreBytes(stage: number, other: number): number {
+    const already = this.#upTo(stage);
+    const more = [...this.#upTo(other)].filter((each) => !already.has(each));
+    return more.reduce((sum, each) => sum + this.#readBytes(each), 0);
+  }
+
+  /** Whether `stage` reads much, compared with what it would have to wait for. */
+  waitsLittle(stage: number, other: number): boolean {
+    return this.#moreBytes(stage, other) <= BYTES_RATIO * this.#readBytes(stage);
+  }
+
+  /** Whether its size is estimated: it is known of a table whose rows are only passed on. */
+  isGuess(stage: number): boolean {
+    const { relation } = this.draft.stages[stage] as DraftStage;
+    return [...eachRelation(relation)].some((each) => {
+      if (each.kind !== 'input') return each.kind !== 'project';
+      const leaf = this.draft.leaves.get(each.relation);
+      return leaf?.kind !== 'scan' || leaf.scan.filters.length > 0;
+    });
   }
 
   /** The stage that has made these rows: one that only passes them on has the same keys. */

@@ -13,8 +13,15 @@ export interface DistributeSettings {
   readonly sortThresholdBytes: number;
   /** Partial results up to this size are gathered in one task instead of being repartitioned. */
   readonly gatherBytes: number;
+  /** Rows that are joined with a single row are gathered, up to this size, instead of waiting for it in their own tasks. */
+  readonly oneRowGatherBytes?: number;
   /** 0: no scan is filtered by the keys of another stage. 1: where that seems to pay. 2: wherever it is allowed. */
   readonly runtimeFilters: number;
+  /**
+   * 0: whether a side of a join is broadcast is decided by its estimate alone. 1: it may be decided by its size where that
+   * seems to pay. 2: wherever it is allowed.
+   */
+  readonly adaptiveJoins: number;
 }
 
 /** The largest number of partitions, whether chosen by the user or by the planner. */
@@ -33,16 +40,21 @@ export interface PlanSettings {
   readonly singleFragmentBytes: number;
   readonly sortThresholdBytes?: number;
   readonly runtimeFilters?: number;
+  readonly adaptiveJoins?: number;
 }
 
 /** A low broadcast threshold also limits which small tables every task reads. */
 export function distributeSettings(settings: PlanSettings): DistributeSettings {
-  const { broadcastThresholdBytes } = settings;
+  const { broadcastThresholdBytes, adaptiveJoins = 0 } = settings;
+  // A table that every task reads in full has no stage whose size could be waited for.
+  const replicateBytes =
+    adaptiveJoins === 2 ? 0 : Math.min(REPLICATE_BYTES, broadcastThresholdBytes);
   return {
     sortThresholdBytes: SORT_THRESHOLD_BYTES,
     runtimeFilters: 0,
+    adaptiveJoins,
     ...settings,
-    replicateBytes: Math.min(REPLICATE_BYTES, broadcastThresholdBytes),
+    replicateBytes,
     replicateRows: REPLICATE_ROWS,
     gatherBytes: Math.min(GATHER_BYTES, broadcastThresholdBytes),
   };

@@ -6,6 +6,7 @@ import type { ExchangeInput, QueryPlan, ResultColumn, Stage } from '../physical/
 import type { MeasuredSkew } from '../adapt/decide-groups.ts';
 import { counted, bytesText, countText, durationText, share } from './figures.ts';
 import { filterLines, type MeasuredFilter } from './filters.ts';
+import { joinLines, plannedJoinLines, type MeasuredJoin } from './joins.ts';
 
 /** What was measured of a stage; a subset of what the API returns. */
 export interface StageMeasure {
@@ -36,6 +37,8 @@ export interface StageMeasure {
   /** How its scans were filtered, and how many rows were left out, if they were counted. */
   readonly filters?: readonly MeasuredFilter[];
   readonly filteredRows?: number | null;
+  /** Whether a side of its join was broadcast; null if that was not decided by sizes. */
+  readonly join?: MeasuredJoin | null;
 }
 
 /** EXPLAIN and EXPLAIN ANALYZE as rows, with DuckDB's names. */
@@ -94,6 +97,7 @@ function stageLines(plan: QueryPlan, stage: Stage, more: readonly string[]): rea
   for (const { stage: id, name, keys } of plan.filters ?? [])
     if (id === stage.id)
       lines.push(clipped(`│ ~ ${name} filtered by the keys of stage ${keys.stage}`));
+  for (const line of plannedJoinLines(plan, stage.id)) lines.push(clipped(`│ ~ ${line}`));
   if (stage.requires.length > 0)
     lines.push(...wrapped(`needs ${stage.requires.join(', ')}`, '│ ! '));
   if (stage.nonDeterministic !== null)
@@ -157,7 +161,8 @@ function measured(
     `${counted(measure.rowsIn, 'row')} in, ${countText(measure.rowsOut)} out${guess}, ` +
       `${bytesText(measure.bytesOut)} written, ${bytesText(measure.fetchedBytes)} fetched`,
   ];
-  const { grouping = null } = measure;
+  const { grouping = null, join = null } = measure;
+  if (join !== null) lines.push(...joinLines(join));
   if (grouping !== null) lines.push(groupingText(grouping), ...grouping.skewed.map(skewText));
   lines.push(...filterLines(measure));
   const notes = notesOn(measure, isDivided);

@@ -28,8 +28,8 @@ export class FilterWriter {
   }
 
   /** What the tasks of a stage have to know. Workers that do not know these fields read and return all rows. */
-  fields(stage: number): JsonObject {
-    const columns = keyColumns(this.#plan, stage);
+  fields(stage: number, only?: 'filters'): JsonObject {
+    const columns = only === undefined ? keyColumns(this.#plan, stage) : [];
     const { tasks = 1 } = this.#plan.stages[stage] ?? {};
     const isFiltered = this.no(stage) !== null;
     return {

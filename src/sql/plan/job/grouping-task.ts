@@ -2,6 +2,7 @@
 import {
   fragmentTaskId,
   groupsTaskId,
+  joinTaskId,
   type Json,
   type JsonObject,
 } from '../../../scheduler/core/index.ts';
@@ -9,7 +10,7 @@ import type { GroupingTask } from '../adapt/decide-groups.ts';
 import { type ExchangeInput, type QueryPlan, type Stage, versionOf } from '../physical/plan.ts';
 
 export function groupingInput(
-  { stages, coalesce }: QueryPlan,
+  { stages, coalesce, joins = [] }: QueryPlan,
   { id, fragment, output, splits = [] }: Stage,
   processors: number | null,
 ): Json {
@@ -22,8 +23,10 @@ export function groupingInput(
   const producers = inputs.flatMap(({ stage, producers: count }) =>
     Array.from({ length: count }, (_, at) => fragmentTaskId(stage, at)),
   );
-  const version = versionOf([{ fragment, output }]);
-  const input: Record<Exclude<keyof GroupingTask, 'skew' | 'version'>, Json> = {
+  const join = joins.find(({ stage }) => stage === id);
+  const fragments = [fragment, ...(join === undefined ? [] : [join.fragment])];
+  const version = versionOf(fragments.map((each) => ({ fragment: each, output })));
+  const input: Record<Exclude<keyof GroupingTask, 'skew' | 'version' | 'isBroadcast'>, Json> = {
     stage: id,
     targetBytes: coalesce?.targetBytes ?? 0,
     processors,
@@ -36,6 +39,7 @@ export function groupingInput(
   return {
     ...input,
     ...(version === 2 ? {} : { version }),
+    ...(join === undefined ? {} : { isBroadcast: { $from: joinTaskId(id), path: '/broadcast' } }),
     ...(skew === undefined ? {} : { skew: { factor: skew.factor, minBytes: skew.minBytes } }),
   };
 }

@@ -8,10 +8,12 @@ import {
   MillraceError,
   FILTER_EXECUTOR,
   GROUPS_EXECUTOR,
+  JOIN_EXECUTOR,
   filterTaskId,
   fragmentTaskId,
   groupsTaskId,
   invariant,
+  joinTaskId,
   operatorExecutor,
   taskNo,
   utf8Bytes,
@@ -39,6 +41,7 @@ import { PLAN_EXECUTOR, PLAN_TASK } from '../physical/task.ts';
 import { FilterWriter } from './filter-writer.ts';
 import { decidedFields, groupReads, groupingInput } from './grouping-task.ts';
 import { jobName } from './job-name.ts';
+import { JoinWriter } from './join-writer.ts';
 import { type TaskScan, isTopOfShare, taskScans } from './task-scans.ts';
 
 export interface QueryJobOptions {
@@ -99,6 +102,7 @@ export function queryJob(
     ...plan.stages.flatMap((stage) => writer.stageTasks(stage)),
     ...writer.groupingTasks(),
     ...writer.filterTasks(),
+    ...writer.joinTasks(),
   ];
   if (tasks.length > settings.tasksPerJobMax)
     tooLarge(`It has ${tasks.length} tasks, ${settings.tasksPerJobMax} are allowed.`);
@@ -146,6 +150,7 @@ class TaskWriter {
   /** The number of the task that decides which partitions the tasks of a stage read, by stage. */
   readonly #groupings: ReadonlyMap<number, number>;
   readonly #filters: FilterWriter;
+  readonly #joins: JoinWriter;
 
   constructor(
     plan: QueryPlan,
@@ -164,6 +169,8 @@ class TaskWriter {
     });
     this.#groupings = new Map(groupingTasks(plan).map(({ no, stage }) => [stage, no]));
     this.#filters = new FilterWriter(plan, this.#firsts);
+    const scans = (stage: Stage): readonly (readonly TaskScan[])[] => this.#scans(stage);
+    this.#joins = new JoinWriter({ plan, firsts: this.#firsts, filters: this.#filters, scans });
   }
 
   planTask(): TaskDocument {
@@ -183,15 +190,19 @@ class TaskWriter {
   }
 
   stageTasks(stage: Stage): readonly TaskDocument[] {
-    const reads = stage.fragment.scans.length > 0 || stage.fragment.tables.length > 0;
+    const { fragment } = this.#joins.probeOf(stage.id) ?? stage;
+    const reads = [stage.fragment, fragment].some(
+      ({ scans: own, tables }) => own.length + tables.length > 0,
+    );
     const options: TaskOptions = {
       ...this.#optionsFor(reads, stage.requires.map(operatorExecutor)),
       output: stage.nonDeterministic === null ? 'deterministic' : 'non-deterministic',
       ...this.#stragglers(stage),
     };
-    const scans = stage.fragment.scans.map((scan) => taskScans(this.#tables, scan, stage.tasks));
+    const scans = this.#scans(stage);
     return Array.from({ length: stage.tasks }, (_, task) => {
-      const input = JSON.stringify(this.#input(stage, task, scans));
+      const own = this.#input(stage, task, scans);
+      const input = JSON.stringify(this.#joins.either(stage, task, own));
       checkSize(`input of task s${stage.id}.${task}`, input, this.#settings.inputBytesMax);
       return {
         id: fragmentTaskId(stage.id, task),
@@ -206,13 +217,20 @@ class TaskWriter {
     });
   }
 
+  #scans({ fragment, tasks }: Stage): readonly (readonly TaskScan[])[] {
+    return fragment.scans.map((scan) => taskScans(this.#tables, scan, tasks));
+  }
+
   /** They never run: the leader completes them, from what the producers of the stage have written. */
   groupingTasks(): readonly TaskDocument[] {
     const { processors } = this.#options;
     return [...this.#groupings.keys()].map((id) => {
       const stage = this.#plan.stages[id] as Stage;
       const inputs = stage.fragment.inputs.filter(({ mode }) => mode === 'partition');
-      const numbers = inputs.flatMap((each) => this.#numbers(each, 0));
+      const numbers = [
+        ...inputs.flatMap((each) => this.#numbers(each, 0)),
+        ...this.#joins.tasks.flatMap((task) => (task.stage === id ? task.no : [])),
+      ];
       const input = groupingInput(this.#plan, stage, processors);
       return this.#decision(groupsTaskId(id), GROUPS_EXECUTOR, numbers, input);
     });
@@ -223,6 +241,14 @@ class TaskWriter {
     return this.#filters.tasks.map(({ stage }) => {
       const { numbers, input } = this.#filters.decision(stage);
       return this.#decision(filterTaskId(stage), FILTER_EXECUTOR, numbers, input);
+    });
+  }
+
+  /** The same, from the size of one side of a join. */
+  joinTasks(): readonly TaskDocument[] {
+    return this.#joins.tasks.map(({ stage, join }) => {
+      const { numbers, input } = this.#joins.decision(join);
+      return this.#decision(joinTaskId(stage), JOIN_EXECUTOR, numbers, input);
     });
   }
 
@@ -266,7 +292,7 @@ class TaskWriter {
     return { retry, timeouts: NEVER, placement, concurrency: null, limits: NONE };
   }
 
-  #input(stage: Stage, task: number, scans: readonly (readonly TaskScan[])[]): Json {
+  #input(stage: Stage, task: number, scans: readonly (readonly TaskScan[])[]): JsonObject {
     const { id, tasks, fragment } = stage;
     const own = fragment.scans.map(({ relation }, at) => ({ relation, ...scans[at]?.[task] }));
     const spans = own.filter(({ span }) => span !== undefined);
@@ -333,6 +359,7 @@ class TaskWriter {
     if (grouping !== undefined) numbers.add(grouping);
     const filter = this.#filters.no(id);
     if (filter !== null) numbers.add(filter);
+    for (const no of this.#joins.waitsFor(id)) numbers.add(no);
     return numbered(numbers);
   }
 

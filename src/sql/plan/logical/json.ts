@@ -16,7 +16,15 @@ export interface NumberText {
 const MAX_DEPTH = 2000;
 const NUMBER = /-?(?:(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?|Infinity|NaN)/y;
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*"/sy;
-const SPACE = /\s*/y;
+/** Without escapes: nearly all of them. Control characters must be escaped in JSON. */
+const PLAIN_STRING = /"[^"\\\p{Cc}]*"/uy;
+const WORDS = [
+  ['true', true],
+  ['false', false],
+  ['null', null],
+] as const;
+const SPACE = 0x20;
+const LETTER_A = 0x61;
 
 export function parseJson(text: string): Json {
   const reader = new JsonReader(text);
@@ -45,12 +53,9 @@ class JsonReader {
     if (first === '{') return this.#object(depth);
     if (first === '[') return this.#array(depth);
     if (first === '"') return this.#string();
-    for (const [word, value] of [
-      ['true', true],
-      ['false', false],
-      ['null', null],
-    ] as const) {
-      if (this.#text.startsWith(word, this.#at)) {
+    if (this.#text.charCodeAt(this.#at) >= LETTER_A) {
+      for (const [word, value] of WORDS) {
+        if (!this.#text.startsWith(word, this.#at)) continue;
         this.#at += word.length;
         return value;
       }
@@ -83,6 +88,12 @@ class JsonReader {
   }
 
   #string(): string {
+    PLAIN_STRING.lastIndex = this.#at;
+    if (PLAIN_STRING.test(this.#text)) {
+      const from = this.#at + 1;
+      this.#at = PLAIN_STRING.lastIndex;
+      return this.#text.slice(from, this.#at - 1);
+    }
     const found = this.#match(STRING);
     try {
       return String(JSON.parse(found));
@@ -99,7 +110,7 @@ class JsonReader {
   }
 
   #skip(): void {
-    this.#match(SPACE);
+    while (isSpace(this.#text.charCodeAt(this.#at))) this.#at += 1;
   }
 
   #match(pattern: RegExp): string {
@@ -109,6 +120,11 @@ class JsonReader {
     this.#at = pattern.lastIndex;
     return found[0];
   }
+}
+
+/** At the end of the text the code is NaN. */
+function isSpace(code: number): boolean {
+  return code === SPACE || (code >= 0x09 && code <= 0x0d);
 }
 
 /** DuckDB truncates the text at some constants (BIT, BIGNUM). */

@@ -59,6 +59,11 @@ export interface QueryPlan {
    * it: nothing is known of which rows its fragments need.
    */
   readonly filters?: readonly RuntimeFilter[];
+  /**
+   * Joins that may run in another way when the size of one side is known, see `adapt/`. Absent for none. No submitted plan
+   * has it: nothing is known of the joins in its fragments.
+   */
+  readonly joins?: readonly AdaptiveJoin[];
   /** The folders that a node must be able to read. */
   readonly roots: readonly string[];
 }
@@ -212,6 +217,23 @@ export interface RuntimeFilter {
   readonly keys: { readonly stage: number; readonly column: number };
   /** A NULL is needed if there is one among the keys: the join compares with IS NOT DISTINCT FROM. */
   readonly matchesNull: boolean;
+}
+
+/**
+ * The tasks of `probe` wait for those of `build`. If all rows of `build` are small, `probe` does not run, and each task of
+ * `stage` runs `fragment` instead of its own: it reads what the task of `probe` with its number would have read, and all rows
+ * of `build`.
+ */
+export interface AdaptiveJoin {
+  readonly stage: number;
+  readonly build: number;
+  readonly probe: number;
+  readonly fragment: Fragment;
+  /** The input of `fragment` that has all rows of `build`. */
+  readonly relation: string;
+  readonly thresholdBytes: number;
+  /** What `probe` would exchange, as estimated: it is not saved at any price. Null if that does not count. */
+  readonly probeBytes: number | null;
 }
 
 /** The output of another stage under the name `relation`. */

@@ -2,8 +2,8 @@
  * are numbered, and a late message for an old one is ignored. */
 import type { Json } from '../../../scheduler/core/index.ts';
 import type { Duration } from '../../../kit/index.ts';
-import type { MapOptions, TaskContext, TaskLog } from '../executor.ts';
-import type { OneSignal } from '../matching-signal.ts';
+import type { EventSend, MapOptions, TaskContext, TaskLog } from '../executor.ts';
+import type { OneEvent, OneSignal } from '../matching-signal.ts';
 import type { NewJobOptions } from '../submit-options.ts';
 import type { PackedError } from './error-post.ts';
 
@@ -24,6 +24,8 @@ export type ContextFacts = Pick<
   | 'fence'
   | 'idempotencyKey'
   | 'scheduledAt'
+  | 'startedBy'
+  | 'labels'
   | 'traceHeaders'
 >;
 
@@ -52,6 +54,12 @@ export type Request =
   | { readonly member: 'step'; readonly name: string }
   | { readonly member: 'sleep'; readonly name: string; readonly until: Duration | Date }
   | { readonly member: 'waitFor'; readonly name: string; readonly options: OneSignal }
+  | {
+      readonly member: 'waitForEvent';
+      readonly name: string;
+      readonly event: string;
+      readonly options: OneEvent;
+    }
   /** A signal did not fit the schema, which only the thread has. */
   | {
       readonly member: 'unfit';
@@ -71,6 +79,13 @@ export type Request =
       readonly what: string;
       readonly document: unknown;
       readonly options: NewJobOptions | undefined;
+    }
+  | {
+      readonly member: 'send';
+      readonly name: string;
+      readonly event: string;
+      readonly data: unknown;
+      readonly options: EventSend | undefined;
     }
   | {
       readonly member: 'map';

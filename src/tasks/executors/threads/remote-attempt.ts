@@ -39,9 +39,10 @@ export class RemoteAttempt {
 
   start(task: ThreadTask, input: Json): void {
     const { jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt } = this.#context;
-    const { traceHeaders = {} } = this.#context;
+    const { startedBy, labels, traceHeaders = {} } = this.#context;
     const facts = {
-      ...{ jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt, traceHeaders },
+      ...{ jobId, taskId, attempt, run, fence, idempotencyKey, scheduledAt },
+      ...{ startedBy, labels, traceHeaders },
     };
     this.#attemptHooks?.onSuspended(() => {
       this.#post({ attempt: this.#no, type: 'drop' });
@@ -111,6 +112,8 @@ export class RemoteAttempt {
         return context.sleep(request.name, request.until);
       case 'waitFor':
         return context.waitFor(request.name, request.options);
+      case 'waitForEvent':
+        return context.waitForEvent(request.name, request.event, request.options);
       case 'unfit':
         return this.#attemptHooks?.unfit(request.name, request.step, request.why);
       case 'call': {
@@ -123,6 +126,8 @@ export class RemoteAttempt {
         const callable = { name: what, toDocument: () => document, readResult: same };
         return context.submit(request.name, callable, null, options);
       }
+      case 'send':
+        return context.send(request.name, request.event, request.data, request.options);
       case 'map': {
         const { tasks, what, options } = request;
         const mappable = { name: what, toTask: (task: TaskBody) => task, readResult: same };

@@ -33,6 +33,12 @@ test('the context identifies its attempt', async () => {
   });
 });
 
+test('the context says what has started the job, and its labels', async () => {
+  const about = { startedBy: { event: 'order.created', id: 'e1' }, labels: { team: 'billing' } };
+  expect(await run('started')).toEqual({ startedBy: null, labels: {} });
+  expect(await run('started', null, testContext(about))).toEqual(about);
+});
+
 test('the span of its attempt is active there', async () => {
   const traced = { module: new URL('traced-thread-task.ts', module).href, name: 'traced' };
   const traceHeaders = { traceparent: `00-${'a1'.repeat(16)}-${'b2'.repeat(8)}-01` };

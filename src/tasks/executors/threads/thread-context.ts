@@ -4,6 +4,8 @@ import { HandlerCalls, describeCall } from '../handler-calls.ts';
 import { jsonText } from '../result.ts';
 import type {
   Callable,
+  EventOptions,
+  EventSend,
   MapOptions,
   Mappable,
   StepOptions,
@@ -11,10 +13,11 @@ import type {
   TaskLog,
   Transaction,
   WaitFor,
+  WaitForEvent,
   WaitOptions,
 } from '../executor.ts';
 import { matchingSignal } from '../matching-signal.ts';
-import type { OneSignal } from '../matching-signal.ts';
+import type { OneEvent, OneSignal } from '../matching-signal.ts';
 import { badInput } from '../fields.ts';
 import type { Recorded } from '../json-types.ts';
 import { withRetries } from '../step-retry.ts';
@@ -95,6 +98,14 @@ export class ThreadContext implements TaskContext {
     return this.#facts.scheduledAt;
   }
 
+  get startedBy(): TaskContext['startedBy'] {
+    return this.#facts.startedBy;
+  }
+
+  get labels(): TaskContext['labels'] {
+    return this.#facts.labels;
+  }
+
   get traceHeaders(): Readonly<Record<string, string>> {
     return this.#facts.traceHeaders ?? {};
   }
@@ -148,6 +159,17 @@ export class ThreadContext implements TaskContext {
       }) as Promise<never>;
     });
 
+  readonly waitForEvent: WaitForEvent = (name: string, event: string, options?: EventOptions) =>
+    this.#calls.begin({ kind: 'event', name }, () => {
+      const next = (each: OneEvent): Promise<unknown> =>
+        this.#request({ member: 'waitForEvent', name, event, options: each });
+      return matchingSignal(next, options ?? {}, async (why, nth) => {
+        this.log.warn(`ignoring an event ${event} that does not match its schema: ${why}`);
+        const step = `event/${name}#${nth}`;
+        await this.#request({ member: 'unfit', name: event, step, why });
+      }) as Promise<never>;
+    });
+
   readonly call = <I, O>(name: string, what: Callable<I, O>, input: I): Promise<O> =>
     this.#calls.begin({ kind: 'call', name }, async () => {
       const document = await what.toDocument(input);
@@ -165,6 +187,16 @@ export class ThreadContext implements TaskContext {
       const document = await what.toDocument(input);
       const request = { name, what: what.name, document, options };
       return (await this.#request({ member: 'submit', ...request })) as JobId;
+    });
+
+  readonly send = (
+    name: string,
+    event: string,
+    data?: unknown,
+    options?: EventSend,
+  ): Promise<string> =>
+    this.#calls.begin({ kind: 'send', name }, async () => {
+      return (await this.#request({ member: 'send', name, event, data, options })) as string;
     });
 
   readonly map = <I, O>(

@@ -40,7 +40,7 @@ export interface HeartbeatRequest {
   seenPoll: bigint;
   /** Executors that the worker offers now. If one is not among those it registered with, it is asked to register again. */
   executors: string[];
-  /** For people: it decides nothing. */
+  /** For people, but for `fetch_bytes_per_second`. */
   figures: WorkerFigures | undefined;
 }
 
@@ -51,6 +51,11 @@ export interface WorkerFigures {
   shuffleBytes: bigint;
   /** Of the disk that they lie on. */
   diskFreeBytes: bigint;
+  /**
+   * What it has taken in of the outputs of other workers, per second in which it was fetching; 0 if it was not. The
+   * leader recommends a window by it, see `Orders.fetch_window_bytes`.
+   */
+  fetchBytesPerSecond: bigint;
 }
 
 export interface HeartbeatResponse {
@@ -209,7 +214,7 @@ export const HeartbeatRequest: MessageFns<HeartbeatRequest> = {
 };
 
 function createBaseWorkerFigures(): WorkerFigures {
-  return { residentBytes: 0n, shuffleBytes: 0n, diskFreeBytes: 0n };
+  return { residentBytes: 0n, shuffleBytes: 0n, diskFreeBytes: 0n, fetchBytesPerSecond: 0n };
 }
 
 export const WorkerFigures: MessageFns<WorkerFigures> = {
@@ -231,6 +236,12 @@ export const WorkerFigures: MessageFns<WorkerFigures> = {
         throw new globalThis.Error("value provided for field message.diskFreeBytes of type uint64 too large");
       }
       writer.uint32(24).uint64(message.diskFreeBytes);
+    }
+    if (message.fetchBytesPerSecond !== 0n) {
+      if (BigInt.asUintN(64, message.fetchBytesPerSecond) !== message.fetchBytesPerSecond) {
+        throw new globalThis.Error("value provided for field message.fetchBytesPerSecond of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.fetchBytesPerSecond);
     }
     return writer;
   },
@@ -270,6 +281,14 @@ export const WorkerFigures: MessageFns<WorkerFigures> = {
             }
 
             message.diskFreeBytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.fetchBytesPerSecond = reader.uint64() as bigint;
             continue;
           }
         }

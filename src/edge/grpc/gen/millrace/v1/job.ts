@@ -3,7 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { AsOf, ErrorDetail, JobState, LeaderInfo, TaskError, TaskState } from "./types.ts";
+import { AsOf, ErrorDetail, JobState, LeaderInfo, StartedBy, TaskError, TaskState } from "./types.ts";
 
 export const protobufPackage = "millrace.v1";
 
@@ -96,6 +96,9 @@ export interface ListJobsRequest {
   labels: string[];
   /** Only jobs with a task that waits for a signal of this name, or for any: "*". */
   waitingFor: string;
+  /** Only jobs that were created at this time or later, and before the other; 0 is none. */
+  sinceMs: bigint;
+  untilMs: bigint;
 }
 
 export interface ListJobsResponse {
@@ -148,15 +151,6 @@ export interface Job {
 export interface Job_LabelsEntry {
   key: string;
   value: string;
-}
-
-/** A task that has submitted the job, or an event that has started it. */
-export interface StartedBy {
-  job: string;
-  task: string;
-  /** Empty for a task. */
-  event: string;
-  eventId: string;
 }
 
 export interface JobTask {
@@ -987,7 +981,7 @@ export const ReadTaskLogsResponse: MessageFns<ReadTaskLogsResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { state: 0, name: "", limit: 0, cursor: "", labels: [], waitingFor: "" };
+  return { state: 0, name: "", limit: 0, cursor: "", labels: [], waitingFor: "", sinceMs: 0n, untilMs: 0n };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -1009,6 +1003,18 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
     }
     if (message.waitingFor !== "") {
       writer.uint32(50).string(message.waitingFor);
+    }
+    if (message.sinceMs !== 0n) {
+      if (BigInt.asIntN(64, message.sinceMs) !== message.sinceMs) {
+        throw new globalThis.Error("value provided for field message.sinceMs of type int64 too large");
+      }
+      writer.uint32(56).int64(message.sinceMs);
+    }
+    if (message.untilMs !== 0n) {
+      if (BigInt.asIntN(64, message.untilMs) !== message.untilMs) {
+        throw new globalThis.Error("value provided for field message.untilMs of type int64 too large");
+      }
+      writer.uint32(64).int64(message.untilMs);
     }
     return writer;
   },
@@ -1072,6 +1078,22 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             }
 
             message.waitingFor = reader.string();
+            continue;
+          }
+          case 7: {
+            if (tag !== 56) {
+              break;
+            }
+
+            message.sinceMs = reader.int64() as bigint;
+            continue;
+          }
+          case 8: {
+            if (tag !== 64) {
+              break;
+            }
+
+            message.untilMs = reader.int64() as bigint;
             continue;
           }
         }
@@ -1542,85 +1564,6 @@ export const Job_LabelsEntry: MessageFns<Job_LabelsEntry> = {
             }
 
             message.value = reader.string();
-            continue;
-          }
-        }
-        if ((tag & 7) === 4 || tag === 0) {
-          break;
-        }
-        reader.skip(tag & 7);
-      }
-      return message;
-    } finally {
-      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
-    }
-  },
-};
-
-function createBaseStartedBy(): StartedBy {
-  return { job: "", task: "", event: "", eventId: "" };
-}
-
-export const StartedBy: MessageFns<StartedBy> = {
-  encode(message: StartedBy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
-    if (message.job !== "") {
-      writer.uint32(10).string(message.job);
-    }
-    if (message.task !== "") {
-      writer.uint32(18).string(message.task);
-    }
-    if (message.event !== "") {
-      writer.uint32(26).string(message.event);
-    }
-    if (message.eventId !== "") {
-      writer.uint32(34).string(message.eventId);
-    }
-    return writer;
-  },
-
-  decode(input: BinaryReader | Uint8Array, length?: number): StartedBy {
-    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
-    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
-    if (previousRecursionDepth >= 100) {
-      throw new globalThis.Error("protobuf decode recursion limit exceeded");
-    }
-    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
-    try {
-      const end = length === undefined ? reader.len : reader.pos + length;
-      const message = createBaseStartedBy();
-      while (reader.pos < end) {
-        const tag = reader.uint32();
-        switch (tag >>> 3) {
-          case 1: {
-            if (tag !== 10) {
-              break;
-            }
-
-            message.job = reader.string();
-            continue;
-          }
-          case 2: {
-            if (tag !== 18) {
-              break;
-            }
-
-            message.task = reader.string();
-            continue;
-          }
-          case 3: {
-            if (tag !== 26) {
-              break;
-            }
-
-            message.event = reader.string();
-            continue;
-          }
-          case 4: {
-            if (tag !== 34) {
-              break;
-            }
-
-            message.eventId = reader.string();
             continue;
           }
         }

@@ -3,7 +3,7 @@
 
 /* eslint-disable */
 import { BinaryReader, BinaryWriter } from "@bufbuild/protobuf/wire";
-import { LeaderInfo, Lease, Orders, TaskError, TaskState } from "./types.ts";
+import { LeaderInfo, Lease, Orders, StartedBy, TaskError, TaskState } from "./types.ts";
 
 export const protobufPackage = "millrace.v1";
 
@@ -155,6 +155,17 @@ export interface TaskAssignment {
   /** W3C Trace Context: the span that attempts of this job belong under. Empty for none. */
   traceparent: string;
   tracestate: string;
+  /** What has started the job; absent for a job that a client, a schedule or a call has started. */
+  startedBy:
+    | StartedBy
+    | undefined;
+  /** Of the job. */
+  labels: { [key: string]: string };
+}
+
+export interface TaskAssignment_LabelsEntry {
+  key: string;
+  value: string;
 }
 
 export interface TaskChild {
@@ -283,6 +294,11 @@ export interface SignalWait {
   name: string;
   /** What is known of the schema that a signal must fit, as JSON; empty when nothing is. */
   shapeJson: string;
+  /**
+   * Of a wait for an event, whose name is `event/NAME`: fields of its data and their values, as JSON, `[["order.id", "A-7"]]`.
+   * Empty for a signal.
+   */
+  matchJson: string;
 }
 
 /** A job that is submitted unless it is there, and waited for. */
@@ -836,6 +852,8 @@ function createBaseTaskAssignment(): TaskAssignment {
     scheduledAtMs: undefined,
     traceparent: "",
     tracestate: "",
+    startedBy: undefined,
+    labels: {},
   };
 }
 
@@ -919,6 +937,12 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
     if (message.tracestate !== "") {
       writer.uint32(274).string(message.tracestate);
     }
+    if (message.startedBy !== undefined) {
+      StartedBy.encode(message.startedBy, writer.uint32(282).fork()).join();
+    }
+    globalThis.Object.entries(message.labels).forEach(([key, value]: [string, string]) => {
+      TaskAssignment_LabelsEntry.encode({ key: key as any, value }, writer.uint32(290).fork()).join();
+    });
     return writer;
   },
 
@@ -1101,6 +1125,82 @@ export const TaskAssignment: MessageFns<TaskAssignment> = {
             }
 
             message.tracestate = reader.string();
+            continue;
+          }
+          case 35: {
+            if (tag !== 282) {
+              break;
+            }
+
+            message.startedBy = StartedBy.decode(reader, reader.uint32());
+            continue;
+          }
+          case 36: {
+            if (tag !== 290) {
+              break;
+            }
+
+            const entry36 = TaskAssignment_LabelsEntry.decode(reader, reader.uint32());
+            if (entry36.value !== undefined) {
+              message.labels[entry36.key] = entry36.value;
+            }
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseTaskAssignment_LabelsEntry(): TaskAssignment_LabelsEntry {
+  return { key: "", value: "" };
+}
+
+export const TaskAssignment_LabelsEntry: MessageFns<TaskAssignment_LabelsEntry> = {
+  encode(message: TaskAssignment_LabelsEntry, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.key !== "") {
+      writer.uint32(10).string(message.key);
+    }
+    if (message.value !== "") {
+      writer.uint32(18).string(message.value);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): TaskAssignment_LabelsEntry {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseTaskAssignment_LabelsEntry();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.key = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.value = reader.string();
             continue;
           }
         }
@@ -2156,7 +2256,7 @@ export const Sleep: MessageFns<Sleep> = {
 };
 
 function createBaseSignalWait(): SignalWait {
-  return { step: "", name: "", shapeJson: "" };
+  return { step: "", name: "", shapeJson: "", matchJson: "" };
 }
 
 export const SignalWait: MessageFns<SignalWait> = {
@@ -2169,6 +2269,9 @@ export const SignalWait: MessageFns<SignalWait> = {
     }
     if (message.shapeJson !== "") {
       writer.uint32(26).string(message.shapeJson);
+    }
+    if (message.matchJson !== "") {
+      writer.uint32(34).string(message.matchJson);
     }
     return writer;
   },
@@ -2208,6 +2311,14 @@ export const SignalWait: MessageFns<SignalWait> = {
             }
 
             message.shapeJson = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.matchJson = reader.string();
             continue;
           }
         }

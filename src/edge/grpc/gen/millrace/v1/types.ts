@@ -77,6 +77,11 @@ export interface Orders {
   drain: boolean;
   /** Wait this long before the next call; 0 for no delay. */
   slowDownMs: number;
+  /**
+   * How many bytes to have on the way from each node whose outputs are fetched; 0 if nothing is recommended. It holds for
+   * fetches that run, and for 30 seconds.
+   */
+  fetchWindowBytes: bigint;
 }
 
 export interface TaskError {
@@ -112,6 +117,15 @@ export interface ErrorDetail {
   /** The leader, for `not_leader`. */
   leader: LeaderInfo | undefined;
   retryAfterMs: number;
+}
+
+/** A task that has submitted the job, or an event that has started it. */
+export interface StartedBy {
+  job: string;
+  task: string;
+  /** Empty for a task. */
+  event: string;
+  eventId: string;
 }
 
 function createBaseLease(): Lease {
@@ -211,7 +225,7 @@ export const Lease: MessageFns<Lease> = {
 };
 
 function createBaseOrders(): Orders {
-  return { abort: [], drain: false, slowDownMs: 0 };
+  return { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 0n };
 }
 
 export const Orders: MessageFns<Orders> = {
@@ -224,6 +238,12 @@ export const Orders: MessageFns<Orders> = {
     }
     if (message.slowDownMs !== 0) {
       writer.uint32(24).uint32(message.slowDownMs);
+    }
+    if (message.fetchWindowBytes !== 0n) {
+      if (BigInt.asUintN(64, message.fetchWindowBytes) !== message.fetchWindowBytes) {
+        throw new globalThis.Error("value provided for field message.fetchWindowBytes of type uint64 too large");
+      }
+      writer.uint32(32).uint64(message.fetchWindowBytes);
     }
     return writer;
   },
@@ -263,6 +283,14 @@ export const Orders: MessageFns<Orders> = {
             }
 
             message.slowDownMs = reader.uint32();
+            continue;
+          }
+          case 4: {
+            if (tag !== 32) {
+              break;
+            }
+
+            message.fetchWindowBytes = reader.uint64() as bigint;
             continue;
           }
         }
@@ -588,6 +616,85 @@ export const ErrorDetail: MessageFns<ErrorDetail> = {
             }
 
             message.retryAfterMs = reader.uint32();
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseStartedBy(): StartedBy {
+  return { job: "", task: "", event: "", eventId: "" };
+}
+
+export const StartedBy: MessageFns<StartedBy> = {
+  encode(message: StartedBy, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.job !== "") {
+      writer.uint32(10).string(message.job);
+    }
+    if (message.task !== "") {
+      writer.uint32(18).string(message.task);
+    }
+    if (message.event !== "") {
+      writer.uint32(26).string(message.event);
+    }
+    if (message.eventId !== "") {
+      writer.uint32(34).string(message.eventId);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): StartedBy {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseStartedBy();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.job = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.task = reader.string();
+            continue;
+          }
+          case 3: {
+            if (tag !== 26) {
+              break;
+            }
+
+            message.event = reader.string();
+            continue;
+          }
+          case 4: {
+            if (tag !== 34) {
+              break;
+            }
+
+            message.eventId = reader.string();
             continue;
           }
         }

@@ -2,11 +2,11 @@
  * How the columns of the most frequent rows are read. A field that is named in the program costs a fraction of one
  * that is looked up by its name, and a commit reads some fifty of them for each job.
  */
-import type { JobRow, ResultRow, TaskRow, TaskSpecRow } from '../../core/index.ts';
+import type { JobRow, ResultRow, TaskRow, TaskSpecRow } from '../core/index.ts';
 
-type Readers<Row> = { readonly [Field in keyof Row]-?: (row: Row) => Row[Field] };
+export type Readers<Row> = { readonly [Field in keyof Row]-?: (row: Row) => Row[Field] };
 
-const job: Readers<JobRow> = {
+export const jobReaders: Readers<JobRow> = {
   no: (row) => row.no,
   id: (row) => row.id,
   name: (row) => row.name,
@@ -30,7 +30,7 @@ const job: Readers<JobRow> = {
   finishedAt: (row) => row.finishedAt,
 };
 
-const spec: Readers<TaskSpecRow> = {
+export const specReaders: Readers<TaskSpecRow> = {
   jobNo: (row) => row.jobNo,
   taskNo: (row) => row.taskNo,
   id: (row) => row.id,
@@ -43,7 +43,7 @@ const spec: Readers<TaskSpecRow> = {
   input: (row) => row.input,
 };
 
-const task: Readers<TaskRow> = {
+export const taskReaders: Readers<TaskRow> = {
   jobNo: (row) => row.jobNo,
   taskNo: (row) => row.taskNo,
   state: (row) => row.state,
@@ -66,7 +66,7 @@ const task: Readers<TaskRow> = {
   finishedAt: (row) => row.finishedAt,
 };
 
-const result: Readers<ResultRow> = {
+const resultReaders: Readers<ResultRow> = {
   jobNo: (row) => row.jobNo,
   taskNo: (row) => row.taskNo,
   run: (row) => row.run,
@@ -79,10 +79,10 @@ const asReaders = (readers: object): AnyReaders => readers as AnyReaders;
 
 /** By the name of the list in a batch; fields of all other lists are looked up by their names. */
 export const READERS: Readonly<Record<string, AnyReaders>> = {
-  jobInserts: asReaders(job),
-  jobUpdates: asReaders(job),
-  specInserts: asReaders(spec),
-  taskInserts: asReaders(task),
-  taskUpdates: asReaders(task),
-  results: asReaders(result),
+  jobInserts: asReaders(jobReaders),
+  jobUpdates: asReaders(jobReaders),
+  specInserts: asReaders(specReaders),
+  taskInserts: asReaders(taskReaders),
+  taskUpdates: asReaders(taskReaders),
+  results: asReaders(resultReaders),
 };

@@ -1,0 +1,133 @@
+/** An event that starts flows: the form to send one, and what it has started. */
+import { useSignal } from '@preact/signals';
+import type { JSX } from 'preact';
+import type { FlowShape } from '../../src/scheduler/contract/index.ts';
+import { call, post } from '../api/call.ts';
+import { Confirm, Dialog } from '../parts/dialog.tsx';
+import { useFreshId } from '../parts/fresh-id.ts';
+import { JsonInput, parsedJson } from '../parts/json-input.tsx';
+import { useResource } from '../parts/resource.ts';
+import { link } from '../route.ts';
+import { plural } from '../words.ts';
+
+interface SentJob {
+  readonly flow: string;
+  readonly id?: string;
+  readonly isNew?: boolean;
+  readonly error?: { readonly detail?: string; readonly title?: string };
+}
+
+export function SendButton(): JSX.Element {
+  const isOpen = useSignal(false);
+  return (
+    <div class="actions">
+      <button type="button" onClick={() => (isOpen.value = true)}>
+        Send an event
+      </button>
+      {isOpen.value && <SendEvent close={() => (isOpen.value = false)} />}
+    </div>
+  );
+}
+
+function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
+  const { state } = useResource('flows', (signal) =>
+    call<{ readonly flows: readonly FlowShape[] }>('flows', { signal }),
+  );
+  const name = useSignal('');
+  const text = useSignal('');
+  const sent = useSignal<readonly SentJob[] | null>(null);
+  const data = parsedJson(text.value);
+  const event = name.value.trim();
+  const id = useFreshId(JSON.stringify([event, text.value]));
+  // A leader of an earlier version says nothing of them.
+  const listeners = (state.value.value?.flows ?? []).map(({ name: flow, on }) => ({
+    flow,
+    on: on ?? [],
+  }));
+  const known = [...new Set(listeners.flatMap(({ on }) => on))].toSorted();
+  const started = listeners.filter(({ on }) => on.includes(event)).map(({ flow }) => flow);
+  if (sent.value !== null) return <Started event={event} jobs={sent.value} close={close} />;
+  return (
+    <Confirm
+      title="Send an event"
+      action="Send"
+      isDisabled={event === '' || !data.ok}
+      onClose={() => {
+        if (sent.value === null) close();
+      }}
+      run={async () => {
+        const body = {
+          ...(data.ok ? { data: data.value } : {}),
+          ...(id.value === null ? {} : { id: id.value }),
+        };
+        const path = `triggers/${encodeURIComponent(event)}`;
+        sent.value = (await post<{ readonly jobs: readonly SentJob[] }>(path, body)).jobs;
+        return `${event} is sent.`;
+      }}
+    >
+      <label>
+        Name
+        <input
+          value={name.value}
+          required
+          maxLength={200}
+          list="known-events"
+          spellcheck={false}
+          placeholder="order.paid"
+          onInput={(input) => (name.value = input.currentTarget.value)}
+        />
+      </label>
+      <datalist id="known-events">
+        {known.map((each) => (
+          <option key={each} value={each} />
+        ))}
+      </datalist>
+      <p class="muted">
+        {event === ''
+          ? `Flows listen to ${plural(known.length, 'event')}.`
+          : started.length === 0
+            ? 'No flow listens to it: nothing will start.'
+            : `It starts ${started.join(', ')}.`}
+      </p>
+      <JsonInput label="Data (JSON, or nothing for null)" text={text} example='{"id": "A-7"}' />
+    </Confirm>
+  );
+}
+
+function Started(props: {
+  readonly event: string;
+  readonly jobs: readonly SentJob[];
+  readonly close: () => void;
+}): JSX.Element {
+  const { event, jobs, close } = props;
+  return (
+    <Dialog title={`${event} is sent`} onClose={close}>
+      <div class="dialog-body">
+        {jobs.length === 0 && <p>No flow listens to it: nothing has started.</p>}
+        <ul>
+          {jobs.map(({ flow, id, isNew, error }) => (
+            <li key={flow}>
+              {id === undefined ? (
+                <>
+                  {flow}: <span class="error">{error?.detail ?? error?.title ?? 'refused'}</span>
+                </>
+              ) : (
+                <>
+                  <a href={link(['jobs', id])} onClick={close}>
+                    {flow}
+                  </a>
+                  {isNew === false && ', which was there before'}
+                </>
+              )}
+            </li>
+          ))}
+        </ul>
+      </div>
+      <div class="dialog-buttons">
+        <button type="button" onClick={close}>
+          Close
+        </button>
+      </div>
+    </Dialog>
+  );
+}

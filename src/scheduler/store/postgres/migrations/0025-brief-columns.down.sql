@@ -1,0 +1,2 @@
+drop function millrace.each;
+drop function millrace.instants;
