@@ -37,7 +37,8 @@ export const api = (path: string): string => `api/v1/${path}`;
 export async function request(address: string, options: CallOptions = {}): Promise<Response> {
   const { method = 'GET', body, signal: aborts } = options;
   const headers: Record<string, string> = { ...options.headers };
-  if (token.value !== null) headers['authorization'] = `Bearer ${token.value}`;
+  const used = token.value;
+  if (used !== null) headers['authorization'] = `Bearer ${used}`;
   if (body !== undefined) headers['content-type'] = 'application/json';
   const response = await fetch(address, {
     method,
@@ -52,7 +53,8 @@ export async function request(address: string, options: CallOptions = {}): Promi
   noteClock(response);
   if (response.ok) return response;
   const problem = await problemFrom(response);
-  if (problem.status === 401) signInNeeded.value = problem;
+  // A refusal of the token before says nothing of the one that has been entered since.
+  if (problem.status === 401 && used === token.value) signInNeeded.value = problem;
   throw problem;
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Page } from 'playwright-core';
 import { afterAll, expect, onTestFinished, test } from 'vitest';
+import { deferred } from '../../src/kit/index.ts';
 import { closeBrowser, openPage } from '../rig/browser.ts';
 import { freePort } from '../rig/cluster/free-port.ts';
 import { startDashboard } from '../rig/dashboard-server.ts';
@@ -106,14 +107,48 @@ test(
   LIMIT_MS,
 );
 
+/** A file with a token for each role that is needed here. */
+function tokenFile(): { readonly tokens: string; readonly admin: string; readonly reader: string } {
+  const folder = mkdtempSync(join(tmpdir(), 'dashboard-tokens-'));
+  onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
+  const tokens = join(folder, 'tokens');
+  const [admin, reader] = ['0123456789abcdef-admin', '0123456789abcdef-reader'];
+  writeFileSync(tokens, `admin ${admin} ada\nread ${reader} bob\n`, { mode: 0o600 });
+  return { tokens, admin, reader };
+}
+
+test(
+  'a refusal that comes late does not sign out who has signed in since',
+  async () => {
+    const { tokens, admin } = tokenFile();
+    const server = await startDashboard(['--token-file', tokens], admin);
+    const { page } = await openPage(server.url);
+    const late = deferred();
+    const refused = deferred();
+    await page.route('**/api/v1/leader', async (route) => {
+      if (route.request().headers()['authorization'] !== undefined) return route.continue();
+      await late.promise;
+      await route.continue();
+      return refused.resolve();
+    });
+    await page.reload();
+    await page.getByLabel('Token').fill(admin);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('button', { name: 'sign out' }).waitFor();
+    const answer = page.waitForResponse((response) => response.status() === 401);
+    late.resolve();
+    await Promise.all([refused.promise, (await answer).finished()]);
+    // Whoever is signed out is asked for a token before anything else is shown.
+    await page.evaluate('new Promise(requestAnimationFrame)');
+    expect(await page.getByLabel('Token').count()).toBe(0);
+  },
+  LIMIT_MS,
+);
+
 test(
   'a reader sees no buttons, a wrong token is asked for again, and an admin may cancel',
   async () => {
-    const folder = mkdtempSync(join(tmpdir(), 'dashboard-tokens-'));
-    onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
-    const tokens = join(folder, 'tokens');
-    const [admin, reader] = ['0123456789abcdef-admin', '0123456789abcdef-reader'];
-    writeFileSync(tokens, `admin ${admin} ada\nread ${reader} bob\n`, { mode: 0o600 });
+    const { tokens, admin, reader } = tokenFile();
     const server = await startDashboard(['--token-file', tokens], admin);
     const id = await server.submit({ name: 'kept', tasks: [{ id: 'a', executor: 'nobody' }] });
     const { page, complaints } = await openPage(`${server.url}/#/jobs/${id}`);
