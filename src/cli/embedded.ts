@@ -1,5 +1,5 @@
 /** A whole system for one command: a node and its workers in a folder that is gone afterwards. */
-import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir, totalmem } from 'node:os';
 import { join, resolve } from 'node:path';
 import type { Command } from 'commander';
@@ -8,6 +8,7 @@ import type { Config } from '../node/config/index.ts';
 import type { ServerNode } from '../node/server/index.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { aborted, endWithTerminal } from './interruption.ts';
+import { removeFolder } from './removed-folder.ts';
 import { configFor } from './settings.ts';
 import { openOrCreate, storePlace } from './store-place.ts';
 import { WorkerProcess } from './worker-process.ts';
@@ -40,7 +41,7 @@ export async function withEmbedded(
 ): Promise<ExitCode> {
   const folder = mkdtempSync(join(tmpdir(), 'millrace-run-'));
   // Also when a second Ctrl-C ends the process on the spot.
-  const remove = (): void => rmSync(folder, { recursive: true, force: true, maxRetries: 5 });
+  const remove = (): void => removeFolder(folder);
   process.once('exit', remove);
   const release = endWithTerminal(options.isWatched);
   try {
@@ -93,7 +94,7 @@ async function inFolder(
   } finally {
     // What they have is not needed any more, and neither is a message about their end.
     isOver = true;
-    for (const worker of others) worker.kill();
+    for (const worker of others) worker.killGroup();
     await Promise.all(others.map((worker) => worker.exited));
     await node.stop();
   }

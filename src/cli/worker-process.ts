@@ -69,6 +69,13 @@ export class WorkerProcess {
     this.#child.kill('SIGKILL');
   }
 
+  /** Together with the processes that it has started, while the number of its group is certain to be its own. */
+  killGroup(): void {
+    const { pid, exitCode, signalCode } = this.#child;
+    if (pid === undefined || exitCode !== null || signalCode !== null) return;
+    process.kill(-pid, 'SIGKILL');
+  }
+
   stop(): Promise<void> {
     return endProcess(this.#child, END_MS, systemClock);
   }

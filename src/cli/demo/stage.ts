@@ -1,5 +1,5 @@
 /** Where the demo takes place: a folder, a node, a shop and three workers, and nothing of it afterwards. */
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { extname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -9,6 +9,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import { ServerNode } from '../../node/server/index.ts';
 import { aborted } from '../interruption.ts';
 import { pathError } from '../local-path.ts';
+import { removeFolder } from '../removed-folder.ts';
 import { openOrCreate, storePlace } from '../store-place.ts';
 import { Shop, type ShopOptions } from './shop.ts';
 import { WorkerProcess } from '../worker-process.ts';
@@ -104,9 +105,9 @@ class StageBuilder {
   /** Processes that still run are not wanted any more. */
   async tearDown(): Promise<void> {
     this.#isOver = true;
-    for (const worker of this.#workers) worker.kill();
+    for (const worker of this.#workers) worker.killGroup();
     await this.#building;
-    for (const worker of this.#workers) worker.kill();
+    for (const worker of this.#workers) worker.killGroup();
     await Promise.all(this.#workers.map((worker) => worker.exited));
     this.#client?.end();
     await this.#node?.stop();
@@ -114,8 +115,8 @@ class StageBuilder {
   }
 
   removeAtOnce(): void {
-    for (const worker of this.#workers) worker.kill();
-    rmSync(this.#folder, { recursive: true, force: true, maxRetries: 5 });
+    for (const worker of this.#workers) worker.killGroup();
+    removeFolder(this.#folder);
   }
 
   #goOn(): void {
