@@ -4,6 +4,7 @@ import type { Json, OperatorDeclaration } from '../../src/scheduler/core/index.t
 import type { Executor, TaskContext } from '../../src/tasks/executors/index.ts';
 import { fragmentExecutor } from '../../src/sql/worker/fragment-executor.ts';
 import type { Engines } from '../../src/sql/worker/fragment-executor.ts';
+import { EarlyInputs } from '../../src/sql/worker/early-inputs.ts';
 import { MemoryBudget } from '../../src/sql/worker/memory-budget.ts';
 import { SharedInputs } from '../../src/sql/worker/shared-inputs.ts';
 import type { Fragment, FragmentResult, FragmentTask } from '../../src/sql/plan/index.ts';
@@ -14,6 +15,7 @@ import { channel, openStore, serveStore } from './shuffle-node.ts';
 export interface FragmentNodeRig {
   readonly store: OutputStore;
   readonly shared: SharedInputs;
+  readonly early: EarlyInputs;
   readonly budget: MemoryBudget;
   readonly executor: Executor;
   readonly address: string;
@@ -37,6 +39,7 @@ export async function fragmentNode(options: FragmentNodeOptions): Promise<Fragme
   const { address, stop } = await serveStore(store);
   const reader = new PartitionReader({ own: store, mayReadInPlace: false, channel: channel() });
   const shared = new SharedInputs(store, reader);
+  const early = new EarlyInputs({ store, reader, hasRoom: () => true });
   const budget = new MemoryBudget(memoryBytes);
   const executor = fragmentExecutor({
     nodeId,
@@ -44,6 +47,7 @@ export async function fragmentNode(options: FragmentNodeOptions): Promise<Fragme
     store,
     reader,
     shared,
+    early,
     pins: new Pins(),
     roots: null,
     budget,
@@ -57,7 +61,7 @@ export async function fragmentNode(options: FragmentNodeOptions): Promise<Fragme
   });
   const run = async (task: FragmentTask, context: TaskContext): Promise<FragmentResult> =>
     (await executor.run(task as unknown as Json, context)) as FragmentResult;
-  return { store, shared, budget, executor, address, stop, run };
+  return { store, shared, early, budget, executor, address, stop, run };
 }
 
 const KNOWN: OperatorDeclaration = {

@@ -18,6 +18,7 @@ import type {
   PollReply,
   ReadyAssignment,
   ReportReply,
+  WorkerOrders,
 } from '../../src/scheduler/contract/index.ts';
 import { openMemoryStore } from '../../src/scheduler/store/index.ts';
 import type { MemoryStore, Store } from '../../src/scheduler/store/index.ts';
@@ -144,7 +145,7 @@ export class ScriptedWorker {
     return this.leader.workers.report(this.session, [{ kind: 'completed', lease, result: text }]);
   }
 
-  beat(): Promise<unknown> {
+  beat(): Promise<WorkerOrders> {
     const { session, held, executors } = this;
     return this.leader.workers.heartbeat({ ...session, held, executors, seenPoll: this.#pollNo });
   }

@@ -16,6 +16,7 @@ const stage: StageShape = {
   bytesOut: 35_000,
   batches: 4,
   fetchedBytes: 0,
+  earlyBytes: 0,
   spilledBytes: 0,
   elapsedMs: 120,
   workMs: 400,

@@ -121,6 +121,7 @@ function stageShape(stage: Stage, { rows, tasks, figures, isBroadcast }: StageRo
     bytesOut: sum(({ bytesOut }) => bytesOut),
     batches: sum(({ batches }) => batches),
     fetchedBytes: sum(({ fetchedBytes }) => fetchedBytes),
+    earlyBytes: sum(({ earlyBytes }) => earlyBytes ?? 0),
     spilledBytes: sum(({ spilledBytes }) => spilledBytes),
     elapsedMs: elapsedMs(tasks, figures, state === 'running' ? rows.now : null),
     workMs: Math.round(sum(workMs)),

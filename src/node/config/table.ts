@@ -82,6 +82,8 @@ const coreHelp: Readonly<Record<keyof Settings, string>> = {
   stragglerMinMs: 'minimum run time before a fragment gets a second attempt',
   stragglersPerQuery: 'maximum number of second attempts of a query',
   fetchWindowBytes: 'largest fetch window that workers are recommended; 0 recommends nothing',
+  earlyFetchPercent: 'percentage of producers after which workers fetch ahead; 100 for never',
+  earlyFetchMinBytes: 'minimum size of a partition that is fetched ahead',
   queryMemoryBytes: 'memory that all running queries may reserve in total; 0 for no limit',
   taskLogBytesMax: 'maximum size of the log lines that are kept of a task',
   jobLogBytesMax: 'maximum size of the log lines that are kept of a job',
@@ -93,6 +95,8 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   'queryMemoryBytes',
   'stragglerFactor',
   'fetchWindowBytes',
+  'earlyFetchPercent',
+  'earlyFetchMinBytes',
 ] satisfies (keyof Settings)[]);
 
 export const coreTable: Table<Settings> = Object.fromEntries(

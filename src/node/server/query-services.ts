@@ -190,6 +190,7 @@ function partsOf(
     spool: new ResultSpool({ folder: join(folder.path, 'results') }),
     channel,
     address: () => here.address,
+    settings: core,
   });
   const planner = new SqlPlanner({
     catalog,

@@ -136,10 +136,14 @@ export async function openWorker(options: OpenWorkerOptions): Promise<OpenWorker
 }
 
 /** What the leader hears of the queries on a worker, and what they hear of the leader. */
-function connected(node: QueryNode): Pick<WorkerOptions, 'passing' | 'onFetchWindow'> {
+function connected(
+  node: QueryNode,
+): Pick<WorkerOptions, 'passing' | 'onFetchWindow' | 'onFetchAhead'> {
   return {
     passing: () => node.pressure(),
     onFetchWindow: (bytes) => node.recommendWindow(bytes),
+    // What could not be fetched is fetched by the task that reads it.
+    onFetchAhead: (ahead) => void node.fetchAhead(ahead).catch(() => {}),
   };
 }
 

@@ -9,6 +9,7 @@ import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
 import { Backoff, deferred, sleepOrAbort } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type {
+  FetchAhead,
   WorkerService,
   PollReply,
   ReadyAssignment,
@@ -58,6 +59,7 @@ export interface SessionParts {
   readonly onDrain: () => void;
   /** The leader recommends to have so many bytes on the way from each node whose outputs are fetched. */
   readonly onFetchWindow: (bytes: number) => void;
+  readonly onFetchAhead: (ahead: readonly FetchAhead[]) => void;
   /** What becomes of a handler that ignores its abort. */
   readonly stuck: 'end' | 'abandon';
   /** With `end`: the process cannot go on. */
@@ -313,8 +315,9 @@ export class WorkerSession {
     }
   }
 
-  #obey({ abort, drain, slowDownMs, fetchWindowBytes }: WorkerOrders): void {
+  #obey({ abort, drain, slowDownMs, fetchWindowBytes, fetchAhead }: WorkerOrders): void {
     if (fetchWindowBytes !== undefined) this.#parts.onFetchWindow(fetchWindowBytes);
+    if (fetchAhead !== undefined) this.#parts.onFetchAhead(fetchAhead);
     for (const lease of abort) {
       const attempt = this.#slots.get(lease);
       if (attempt === undefined || attempt.state === 'ended') continue;

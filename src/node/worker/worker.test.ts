@@ -3,6 +3,7 @@ import { Gate, calm, rig } from '../../../test/rig/worker-rig.ts';
 import type { Rig, RigOptions } from '../../../test/rig/worker-rig.ts';
 import { FakeLeader, assignment, lease } from '../../../test/rig/fake-leader.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
+import type { JobId } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
 
 let leader: FakeLeader;
@@ -247,13 +248,15 @@ test('a requested backoff of the leader is respected', async () => {
   expect(leader.polls).toHaveLength(2);
 });
 
-test('a window that the leader recommends reaches whoever fetches', async () => {
-  const windows: number[] = [];
-  await start({ onFetchWindow: (bytes) => windows.push(bytes) });
-  leader.orders = { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 4_096 };
+test('what the leader says of fetches reaches whoever fetches', async () => {
+  const heard: unknown[] = [];
+  const hear = (given: unknown): number => heard.push(given);
+  await start({ onFetchWindow: hear, onFetchAhead: hear });
+  const fetchAhead = [{ query: 'q' as JobId, reads: '[]' }];
+  leader.orders = { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 4_096, fetchAhead };
   leader.answer(true);
   await calm();
-  expect(windows).toContain(4_096);
+  expect(heard.slice(0, 2)).toEqual([4_096, fetchAhead]);
 });
 
 test('a parked poll accepts one more task for each ended one, without being renewed', async () => {

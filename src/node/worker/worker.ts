@@ -12,6 +12,7 @@ import type { Executor, ExecutorRegistry, TaskLog } from '../../tasks/executors/
 import { Backoff, deferred, sleepOrAbort, startStop } from '../../kit/index.ts';
 import type { Clock, Deferred, StartStop } from '../../kit/index.ts';
 import type {
+  FetchAhead,
   Handshake,
   WorkerService,
   Registered,
@@ -62,6 +63,8 @@ export interface WorkerOptions {
   readonly onSession?: (session: OpenSession | null) => void;
   /** See `WorkerOrders.fetchWindowBytes`. */
   readonly onFetchWindow?: (bytes: number) => void;
+  /** See `WorkerOrders.fetchAhead`. */
+  readonly onFetchAhead?: (ahead: readonly FetchAhead[]) => void;
   /** Awaited before a draining session says goodbye, until its time has passed. */
   readonly beforeLeave?: (session: Session, signal: AbortSignal) => Promise<void>;
   readonly settings?: Partial<WorkerSettings>;
@@ -337,6 +340,7 @@ export class Worker implements StartStop {
       onCall: ({ assignment: { jobId, taskId } }, what, names) =>
         this.#called.called(`${jobId}/${taskId}`, what, names),
       onFetchWindow: (bytes) => this.#options.onFetchWindow?.(bytes),
+      onFetchAhead: (ahead) => this.#options.onFetchAhead?.(ahead),
       beforeLeave: async (signal) => beforeLeave?.(session, signal),
       onDrain: () => {
         log.info('The leader has asked this node to drain.');

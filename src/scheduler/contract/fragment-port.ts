@@ -1,5 +1,5 @@
 /** Outputs of fragments that a worker registers with the leader, instead of describing them in a result. */
-import type { FragmentNo, JobId, NodeId } from '../core/index.ts';
+import type { FragmentNo, JobId, NodeId, TaskNo } from '../core/index.ts';
 import type { Session } from './worker-service.ts';
 
 /** A fragment that a session runs now. */
@@ -40,6 +40,20 @@ export interface FragmentResults {
    * has registered. `fault` says what is wrong with a result, as the end of a sentence.
    */
   complete(fragment: HeldFragment, reported: string | null): Promise<FragmentEnd>;
+  /** The end of a fragment with this result was committed: what may be fetched now, ahead of the tasks that read it. */
+  committed(fragment: HeldFragment, result: string): Promise<readonly EarlyRead[]>;
+}
+
+/** A partition of a committed output that a task will read which is not ready yet. */
+export interface EarlyRead {
+  readonly query: JobId;
+  /** The number of the task that will read it. */
+  readonly reader: TaskNo;
+  /** The node that has it. */
+  readonly nodeId: string;
+  readonly bytes: number;
+  /** What is in the input of such a task, as JSON. */
+  readonly read: string;
 }
 
 export type FragmentEnd =

@@ -262,6 +262,8 @@ export interface StageShape {
   readonly bytesOut: number;
   readonly batches: number;
   readonly fetchedBytes: number;
+  /** Inputs that were on the nodes of its tasks before these began. */
+  readonly earlyBytes: number;
   readonly spilledBytes: number;
   /** From its first start to its last end; null before. */
   readonly elapsedMs: number | null;

@@ -132,6 +132,15 @@ export interface WorkerOrders extends Orders {
   readonly slowDownMs: number;
   /** How many bytes to have on the way from each node whose outputs are fetched. Absent if nothing is recommended. */
   readonly fetchWindowBytes?: number;
+  /** Inputs of tasks that will likely run on this worker. It need not fetch them: whatever it has not is fetched by the task. */
+  readonly fetchAhead?: readonly FetchAhead[];
+}
+
+/** Partitions of committed outputs. */
+export interface FetchAhead {
+  readonly query: JobId;
+  /** A list of what is in the input of a fragment, as JSON. */
+  readonly reads: string;
 }
 
 export interface PollReply {

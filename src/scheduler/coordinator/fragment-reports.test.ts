@@ -24,6 +24,7 @@ beforeEach(async () => {
       asked.push({ fragment, reported });
       return Promise.resolve(ends.shift() ?? { result: reported ?? 'null' });
     },
+    committed: () => Promise.resolve([]),
   };
   const planner = { plan: () => Promise.resolve(queryJob()), fragments };
   led = await lead(store, clock, { planner });

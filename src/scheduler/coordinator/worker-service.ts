@@ -53,7 +53,7 @@ import { lookUp, withFound } from './report-lookups.ts';
 import type { LeasedJob } from './suspension-checks.ts';
 import type { FlowSchedules } from './declared-schedules.ts';
 import { fragmentsIn, withFragmentResults, withGaps } from './fragment-reports.ts';
-import { FetchWindows } from './fetch-windows.ts';
+import { FetchOrders } from './fetch-orders.ts';
 import { heldFragment, heldLease } from './held-leases.ts';
 import type { HeldLease } from './held-leases.ts';
 import { prepareEvents } from './task-events.ts';
@@ -64,12 +64,12 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   readonly #queries: CalledQueries;
   /** As of the last heartbeat of each node in this term. */
   readonly figures: Map<NodeId, WorkerFigures> = new Map();
-  readonly #windows: FetchWindows;
+  readonly #fetches: FetchOrders;
   readonly #flowSchedules: FlowSchedules;
 
   constructor(options: ServiceOptions, queries: CalledQueries, flowSchedules: FlowSchedules) {
     [this.#options, this.#queries, this.#flowSchedules] = [options, queries, flowSchedules];
-    this.#windows = new FetchWindows(options.settings.fetchWindowBytes);
+    this.#fetches = new FetchOrders(options);
   }
 
   async register(
@@ -108,7 +108,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     this.#flowSchedules.alive();
     if (figures !== undefined) {
       this.figures.set(beat.nodeId, figures);
-      this.#windows.heard(beat.nodeId, figures, this.#now());
+      this.#fetches.heard(beat.nodeId, figures, this.#now());
     }
     return this.#paced(beat.nodeId, orders);
   }
@@ -130,7 +130,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
 
   #paced(nodeId: NodeId, orders: Orders): WorkerOrders {
     const slowDownMs = quietMs(this.#options.dispatcher.pressure);
-    return this.#windows.with(nodeId, { ...orders, slowDownMs });
+    return this.#fetches.with(nodeId, { ...orders, slowDownMs });
   }
 
   /** Parks until there is work, an order, or the signal asks for an empty answer. */
@@ -163,9 +163,8 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   }
 
   /**
-   * As many as one answer holds; the worker does not hold the others, so they are sent again with its
-   * next poll. A task whose input cannot be made fails here: no worker could do better with it. One
-   * whose condition does not hold is skipped here, where the results are known.
+   * As many as one answer holds; the others are sent again with the next poll. A task whose input cannot be made
+   * fails here: no worker could do better with it. One whose condition does not hold is skipped here.
    */
   async #hydrate(
     session: Session,
@@ -232,9 +231,10 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       const isTaken = reply.verdicts[at] === 'ok' && items[at]?.kind === 'suspended';
       if (isTaken) for (const query of queries) this.#queries.begin(query);
     }
-    return unregistered.size === 0
-      ? reply
-      : { ...reply, verdicts: withGaps(reply.verdicts, unregistered) };
+    if (fragments.size === 0) return reply;
+    const verdicts = withGaps(reply.verdicts, unregistered);
+    await this.#fetches.committed(fragments, given, (at) => verdicts[at] === 'ok');
+    return { verdicts, orders: this.#fetches.with(session.nodeId, reply.orders) };
   }
 
   /** The lease of a task that runs; null for any other. */

@@ -64,6 +64,10 @@ export interface Settings {
   readonly stragglersPerQuery: number;
   /** The most bytes that a worker is recommended to have on the way from another one; 0 if nothing is recommended. */
   readonly fetchWindowBytes: number;
+  /** Workers fetch what a task will read when so many percent of its producers have ended; 100 for not before it runs. */
+  readonly earlyFetchPercent: number;
+  /** Smaller partitions are not worth it. */
+  readonly earlyFetchMinBytes: number;
   /** How long the rows of a query are kept after it has succeeded. */
   readonly resultTtlMs: number;
   /** What is kept of the lines that the attempts of one task print, and all tasks of a job together. */
@@ -110,6 +114,8 @@ export const defaultSettings: Settings = {
   stragglerMinMs: 1_000,
   stragglersPerQuery: 16,
   fetchWindowBytes: 48 * 1024 * 1024,
+  earlyFetchPercent: 50,
+  earlyFetchMinBytes: 64 * 1024,
   resultTtlMs: 3_600_000,
   taskLogBytesMax: 1024 * 1024,
   jobLogBytesMax: 64 * 1024 * 1024,
@@ -120,6 +126,8 @@ const MAY_BE_ZERO: ReadonlySet<string> = new Set([
   'queryMemoryBytes',
   'stragglerFactor',
   'fetchWindowBytes',
+  'earlyFetchPercent',
+  'earlyFetchMinBytes',
 ] satisfies (keyof Settings)[]);
 
 /** Checks each value and the relations that the lease protocol rests on; names the culprit. */
@@ -147,6 +155,9 @@ export function checkedSettings(given: Partial<Settings> = {}): Settings {
       `${sessionTtlMs} is less than leaderTtlMs + leaderRenewMs + heartbeatMs ` +
         `(${leaderTtlMs + leaderRenewMs + heartbeatMs})`,
     );
+  }
+  if (settings.earlyFetchPercent > 100) {
+    refuse('earlyFetchPercent', `${settings.earlyFetchPercent} is more than 100`);
   }
   if (settings.tasksPerJobMax > TASKS_PER_JOB_LIMIT) {
     refuse('tasksPerJobMax', `${settings.tasksPerJobMax} is more than ${TASKS_PER_JOB_LIMIT}`);

@@ -35,8 +35,8 @@ function checkResult(given: unknown, fragment: HeldFragment, stage: Stage): void
   if (keys !== undefined) checkKeys(list(keys, 'keys'), stage);
   const figures = fields(metrics, 'metrics');
   for (const name of METRICS) checkAmount(figures[name], `metrics/${name}`);
-  const { filteredRows } = figures;
-  if (filteredRows !== undefined) checkCount(filteredRows, 'metrics/filteredRows');
+  for (const name of ['filteredRows', 'earlyBytes'])
+    if (figures[name] !== undefined) checkCount(figures[name], `metrics/${name}`);
 }
 
 const METRICS: readonly (keyof FragmentMetrics)[] = [

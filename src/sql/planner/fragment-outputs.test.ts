@@ -27,6 +27,7 @@ async function scene() {
     spool: new ResultSpool({ folder: await temporaryFolder() }),
     channel: { fetch: () => expect.fail('nobody else is asked') },
     address: () => '127.0.0.1:1',
+    settings: { earlyFetchPercent: 50, earlyFetchMinBytes: 0 },
   });
   const fetched = async (more: Partial<PartitionRange> = {}): Promise<PartitionChunk[]> => {
     const all: PartitionChunk[] = [];

@@ -7,6 +7,7 @@ import { fragmentTaskId, isId } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { LAYOUT_VERSION } from '../../scheduler/contract/index.ts';
 import type {
+  EarlyRead,
   FragmentEnd,
   FragmentKey,
   FragmentResults,
@@ -25,6 +26,8 @@ import { RegisteredOutputs } from '../shuffle/index.ts';
 import type { RegisteredOutput } from '../shuffle/index.ts';
 import type { FragmentResult, QueryPlan, Stage } from '../plan/index.ts';
 import { partitionCount, resultFault } from './check-result.ts';
+import { EarlyReads } from './early-reads.ts';
+import type { EarlyReadSettings } from './early-reads.ts';
 import { noSession, noSuchStage, notTheLastStage } from './refusals.ts';
 import { registeredResult, spooledPlace, inlineOf } from './registered-result.ts';
 import type { ResultSpool, SpooledResult } from './result-spool.ts';
@@ -42,6 +45,7 @@ export interface FragmentOutputsOptions {
   readonly channel: Pick<RemoteShuffle, 'fetch'>;
   /** Where this server is reached by other nodes. */
   readonly address: () => string | null;
+  readonly settings: EarlyReadSettings;
 }
 
 export interface CommittedOutput {
@@ -52,9 +56,11 @@ export interface CommittedOutput {
 export class FragmentOutputs implements ShuffleSource, FragmentResults {
   readonly #options: FragmentOutputsOptions;
   readonly #registered = new RegisteredOutputs();
+  readonly #early: EarlyReads;
 
   constructor(options: FragmentOutputsOptions) {
     this.#options = options;
+    this.#early = new EarlyReads(options.settings);
   }
 
   async register(output: MapOutput, by: Session | null): Promise<void> {
@@ -104,6 +110,11 @@ export class FragmentOutputs implements ShuffleSource, FragmentResults {
     return output === null
       ? 'unregistered'
       : registeredResult(fragment, output, partitionCount(stage));
+  }
+
+  async committed(fragment: HeldFragment, result: string): Promise<readonly EarlyRead[]> {
+    const plan = await this.#options.plan(fragment.query);
+    return plan === null ? [] : this.#early.committed(plan, fragment, result);
   }
 
   async #spooled(fragment: HeldFragment, spooled: SpooledResult): Promise<FragmentEnd> {

@@ -8,6 +8,7 @@ import type { OperatorDeclaration, TaskId } from '../../scheduler/core/index.ts'
 import { FRAGMENT_EXECUTOR } from '../plan/index.ts';
 import type { FragmentResult } from '../plan/index.ts';
 import type { OutputStore, PartitionReader } from '../shuffle/index.ts';
+import type { EarlyInputs } from './early-inputs.ts';
 import { FragmentRun } from './fragment-run.ts';
 import type { MemoryBudget } from './memory-budget.ts';
 import type { SharedInputs } from './shared-inputs.ts';
@@ -22,6 +23,7 @@ export interface FragmentNode {
   readonly store: OutputStore;
   readonly reader: PartitionReader;
   readonly shared: SharedInputs;
+  readonly early: EarlyInputs;
   readonly pins: Pins;
   /** Real paths that may be read; null for no limit. */
   readonly roots: readonly string[] | null;

@@ -34,8 +34,15 @@ interface Inputs {
   readonly files: Readonly<Record<string, readonly string[]>>;
   readonly fetched: readonly { readonly at: OutputPlace; readonly part: LocalPartition }[];
   readonly fetchedBytes: number;
+  /** Of these, and of what is local, what was brought here before the task began. */
+  readonly earlyBytes: number;
   readonly localBytes: number;
   readonly fetchMs: number;
+}
+
+interface Localized {
+  readonly parts: readonly LocalPartition[];
+  readonly earlyBytes: number;
 }
 
 interface Made {
@@ -157,7 +164,7 @@ export class FragmentRun {
     );
     const shared = reads.filter(({ isShared }) => isShared);
     const own = reads.filter(({ isShared }) => !isShared);
-    const [ofAll, ofOne] = await bothOf(
+    const [ofAll, { parts: ofOne, earlyBytes }] = await bothOf(
       this.#shared(shared.map(({ read }) => read)),
       this.#localize(own.map(({ read }) => read)),
     );
@@ -175,6 +182,7 @@ export class FragmentRun {
       files,
       fetched,
       fetchedBytes: parts.reduce((sum, { fetchedBytes }) => sum + fetchedBytes, 0),
+      earlyBytes,
       localBytes: parts.reduce((sum, { localBytes }) => sum + localBytes, 0),
       fetchMs: performance.now() - startedAt,
     };
@@ -185,7 +193,25 @@ export class FragmentRun {
     return Promise.all(reads.map((read) => this.#node.shared.take(this.#name.query, read, signal)));
   }
 
-  async #localize(reads: readonly PartitionRead[]): Promise<readonly LocalPartition[]> {
+  /** What was fetched before is taken, the rest is fetched now. */
+  async #localize(reads: readonly PartitionRead[]): Promise<Localized> {
+    const { early } = this.#node;
+    const { signal } = this.#context;
+    const taken = await Promise.all(
+      reads.map((read) => early.take(this.#name.query, read, signal)),
+    );
+    for (const input of taken) if (input !== null) this.#undo.push(input.remove);
+    const rest = await this.#fetch(reads.filter((_, at) => taken[at] === null));
+    let next = 0;
+    const parts = taken.map((input) => input?.part ?? (rest[next++] as LocalPartition));
+    const earlyBytes = taken.reduce(
+      (sum, input) => sum + (input === null ? 0 : input.part.fetchedBytes + input.part.localBytes),
+      0,
+    );
+    return { parts, earlyBytes };
+  }
+
+  async #fetch(reads: readonly PartitionRead[]): Promise<readonly LocalPartition[]> {
     if (reads.length === 0) return [];
     const { reader, store } = this.#node;
     const folder = async (): Promise<string> => {
@@ -269,7 +295,7 @@ export class FragmentRun {
   }
 
   #metrics(
-    { fetchedBytes, localBytes, fetchMs }: Inputs,
+    { fetchedBytes, earlyBytes, localBytes, fetchMs }: Inputs,
     made: FragmentOutput,
     bytesOut: number,
     writeMs: number,
@@ -288,6 +314,7 @@ export class FragmentRun {
       writeMs: rounded(writeMs),
       spilledBytes,
       ...defined({ filteredRows }),
+      ...(earlyBytes === 0 ? undefined : { earlyBytes }),
     };
   }
 }

@@ -6,6 +6,7 @@ import type { RowsRequest } from '../engine/index.ts';
 import type { Executor } from '../../tasks/executors/index.ts';
 import { PartitionReader } from '../shuffle/index.ts';
 import type { OutputStore } from '../shuffle/index.ts';
+import { EarlyInputs } from './early-inputs.ts';
 import { fewOf, fragmentExecutor, threadsFor } from './fragment-executor.ts';
 import type { FragmentNode } from './fragment-executor.ts';
 import { LazyEnginePool } from './lazy-engine-pool.ts';
@@ -19,11 +20,14 @@ import { sqlExecutor } from './sql-executor.ts';
 export interface FragmentRuntimeOptions extends Omit<QueryNodeOptions, 'onPressure'> {
   /** A fragment failed on a full disk. */
   readonly onDiskFull: () => void;
+  /** Whether the disk has room for what is not needed yet. */
+  readonly hasRoom: () => boolean;
 }
 
 export interface FragmentRuntime {
   readonly executors: Readonly<Record<'sql' | 'sql.fragment', Executor>>;
   readonly shared: SharedInputs;
+  readonly early: EarlyInputs;
   readonly fetches: PartitionReader['fetches'];
   close(): Promise<void>;
 }
@@ -46,6 +50,7 @@ export function startFragmentRuntime(
   const channel = options.remoteShuffle();
   const reader = new PartitionReader({ own: store, mayReadInPlace: shuffleInPlace, channel });
   const shared = new SharedInputs(store, reader);
+  const early = new EarlyInputs({ store, reader, hasRoom: options.hasRoom });
   const totalBytes = options.memoryBytes ?? Math.floor(machineMemoryBytes() * MEMORY_PART);
   const budget = new MemoryBudget(totalBytes);
   const shareBytes = Math.floor(totalBytes / slots);
@@ -63,7 +68,7 @@ export function startFragmentRuntime(
   });
   const cores = options.threads ?? availableParallelism();
   const node: FragmentNode = {
-    ...{ nodeId, address, store, reader, shared, pins: new Pins(), roots },
+    ...{ nodeId, address, store, reader, shared, early, pins: new Pins(), roots },
     ...{ budget, shareBytes, slots, cores, engines },
     operatorRowsMax: options.operatorRowsMax,
     ...{ operator: code.operator, onDiskFull: options.onDiskFull },
@@ -77,6 +82,7 @@ export function startFragmentRuntime(
   return {
     executors: { sql, 'sql.fragment': fragmentExecutor(node) },
     shared,
+    early,
     fetches: reader.fetches,
     close: async () => {
       channel.close();

@@ -9,6 +9,7 @@ import type { Executor, RegisteredOperator } from '../../tasks/executors/index.t
 import { systemClock } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type {
+  FetchAhead,
   RemoteShuffle,
   ShuffleSource,
   WorkerFigures,
@@ -19,6 +20,7 @@ import { temporaryData } from './data-folder.ts';
 import { DiskPressure, spaceIn } from './disk-pressure.ts';
 import { duckdbVersion } from './duckdb-version.ts';
 import type { FragmentRuntime } from './fragment-runtime.ts';
+import { readEarly } from './task-input.ts';
 
 export interface QueryNodeOptions {
   readonly nodeId: string;
@@ -65,6 +67,8 @@ export interface QueryNode {
   usage(): Omit<WorkerFigures, 'residentBytes'>;
   /** The leader recommends to have so many bytes on the way from each node whose outputs are fetched. */
   recommendWindow(bytes: number): void;
+  /** Fetches inputs of tasks that will likely run here. Resolves when they are here, or were given up. */
+  fetchAhead(ahead: readonly FetchAhead[]): Promise<void>;
   /** Queries that have outputs here. */
   queries(kind?: OutputKind): readonly JobId[];
   /** Removes the outputs of a query. */
@@ -112,7 +116,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   const start = async (): Promise<FragmentRuntime> => {
     const { startFragmentRuntime } = await import('./fragment-runtime.ts');
     node ??= startFragmentRuntime(
-      { ...options, roots, onDiskFull: () => pressure.met() },
+      { ...options, roots, onDiskFull: () => pressure.met(), hasRoom: () => !pressure.isShort },
       { store, spills },
     );
     return node;
@@ -142,10 +146,12 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
       fetchBytesPerSecond: node?.fetches.measure() ?? 0,
     }),
     recommendWindow: (bytes) => node?.fetches.recommend(bytes),
+    fetchAhead: async (ahead) => fetchFor(await start(), ahead),
     pressure: () => (pressure.isShort ? { pressure: 'disk' } : {}),
-    queries: (kind) => [...new Set([...store.queries(kind), ...(node?.shared.queries ?? [])])],
+    queries: (kind) => [...new Set([...store.queries(kind), ...fetchedQueries(node)])],
     drop: async (query, kind) => {
       await node?.shared.drop(query);
+      await node?.early.drop(query);
       await store.drop(query, kind);
     },
     close: async () => {
@@ -155,6 +161,15 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
       if (spills !== store) await spills.close();
     },
   };
+}
+
+async function fetchFor({ early }: FragmentRuntime, ahead: readonly FetchAhead[]): Promise<void> {
+  await Promise.all(ahead.map(({ query, reads }) => early.fetch(query, readEarly(reads))));
+}
+
+/** Of which inputs are here. */
+function fetchedQueries(node: FragmentRuntime | null): readonly JobId[] {
+  return node === null ? [] : [...node.shared.queries, ...node.early.queries];
 }
 
 /** With symbolic links resolved, as the paths of files are. */

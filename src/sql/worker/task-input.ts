@@ -4,7 +4,7 @@
 import { isObject } from '../../scheduler/core/index.ts';
 import type { Json } from '../../scheduler/core/index.ts';
 import { TaskFailure } from '../../tasks/executors/index.ts';
-import { type FragmentTask, SPLIT_VERSION } from '../plan/index.ts';
+import { type FragmentTask, type PartitionRead, SPLIT_VERSION } from '../plan/index.ts';
 
 /** Its worker is older than the leader. It goes to another one, and counts as nothing. */
 class NewerPlanError extends Error {
@@ -59,6 +59,20 @@ export function readFragmentTask(input: Json): FragmentTask {
 /** The operators and functions of users without which it cannot run. */
 export function requiredBy({ requires, fragment }: FragmentTask): readonly string[] {
   return fragment.custom === undefined ? requires : [...requires, fragment.custom.op_name];
+}
+
+/** The inputs of a task that is not here yet. What is not valid is left to the task. */
+export function readEarly(text: string): readonly PartitionRead[] {
+  try {
+    const reads = list(JSON.parse(text), 'the list');
+    for (const read of reads) {
+      checkRead(read);
+      whole((read as PartitionRead).part.bytes, 'part.bytes');
+    }
+    return reads as readonly PartitionRead[];
+  } catch {
+    return [];
+  }
 }
 
 function checkSpans(spans: Fields, ranges: Fields): void {

@@ -158,7 +158,7 @@ test('a server that has not announced packed calls gets none', async () => {
       work: (call: ServerDuplexStream<WorkRequest, WorkResponse>) => {
         call.on('data', (request: WorkRequest) => {
           cases.push(request.call?.$case ?? 'none');
-          const value = { tasks: [], orders: { ...orders, fetchWindowBytes: 0n } };
+          const value = { tasks: [], orders: { ...orders, fetchWindowBytes: 0n, fetchAhead: [] } };
           call.write({ callNo: request.callNo, outcome: { $case: 'getTask', value } });
         });
         call.on('end', () => call.end());

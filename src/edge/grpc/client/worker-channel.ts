@@ -136,6 +136,7 @@ function joined(replies: readonly ReportReply[]): ReportReply {
   const [first] = replies;
   if (first !== undefined && replies.length === 1) return first;
   const window = replies.at(-1)?.orders.fetchWindowBytes;
+  const fetchAhead = replies.flatMap(({ orders }) => orders.fetchAhead ?? []);
   return {
     verdicts: replies.flatMap(({ verdicts }) => verdicts),
     orders: {
@@ -143,6 +144,7 @@ function joined(replies: readonly ReportReply[]): ReportReply {
       drain: replies.some(({ orders }) => orders.drain),
       slowDownMs: Math.max(0, ...replies.map(({ orders }) => orders.slowDownMs)),
       ...(window === undefined ? undefined : { fetchWindowBytes: window }),
+      ...(fetchAhead.length === 0 ? undefined : { fetchAhead }),
     },
   };
 }

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest';
+import type { JobId } from '../../../scheduler/core/index.ts';
 import { Orders } from '../gen/millrace/v1/types.ts';
 import type { Beat, WorkerOrders } from '../../../scheduler/contract/index.ts';
 import { fromWireOrders, toWireOrders } from './lease.ts';
@@ -13,6 +14,13 @@ function sent(orders: WorkerOrders): WorkerOrders {
 test('a recommended window arrives with the orders', () => {
   const orders = { ...ORDERS, fetchWindowBytes: 5 * 2 ** 20 };
   expect(sent(orders)).toEqual(orders);
+});
+
+test('what to fetch ahead arrives with the orders, and a query without an id is refused', () => {
+  const orders = { ...ORDERS, fetchAhead: [{ query: 'q' as JobId, reads: '[{"at":1}]' }] };
+  expect(sent(orders)).toEqual(orders);
+  const wire = { ...toWireOrders(ORDERS), fetchAhead: [{ queryId: '', reads: '[]' }] };
+  expect(() => fromWireOrders(wire)).toThrow(/query_id/);
 });
 
 test('orders without a window have no field and take no byte more', () => {

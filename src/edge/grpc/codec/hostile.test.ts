@@ -64,7 +64,7 @@ const waiting = (wait: Partial<TaskWait>): unknown =>
 
 const assigned = (given: Partial<TaskAssignment>): unknown => {
   const task = hostile<TaskAssignment>({ ...anAssignment, ...given });
-  const orders = { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 0n };
+  const orders = { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 0n, fetchAhead: [] };
   return fromWirePollReply({ tasks: [task], orders });
 };
 const anAssignment: Partial<TaskAssignment> = {

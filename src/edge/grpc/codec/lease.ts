@@ -1,8 +1,12 @@
 /** Leases and orders, which every exchange with a worker repeats. */
 import { TASKS_PER_JOB_LIMIT, jobNo, taskNo } from '../../../scheduler/core/index.ts';
-import type { LeaseName } from '../../../scheduler/core/index.ts';
-import type { Lease as WireLease, Orders as WireOrders } from '../gen/millrace/v1/types.ts';
-import type { WorkerOrders } from '../../../scheduler/contract/index.ts';
+import type { JobId, LeaseName } from '../../../scheduler/core/index.ts';
+import type {
+  FetchAhead as WireFetchAhead,
+  Lease as WireLease,
+  Orders as WireOrders,
+} from '../gen/millrace/v1/types.ts';
+import type { FetchAhead, WorkerOrders } from '../../../scheduler/contract/index.ts';
 import {
   present,
   refuse,
@@ -59,6 +63,7 @@ export function toWireOrders(orders: WorkerOrders): WireOrders {
     drain: orders.drain,
     slowDownMs: wireCount(orders.slowDownMs, 'orders/slow_down_ms'),
     fetchWindowBytes: wireNumber(orders.fetchWindowBytes ?? 0, 'orders/fetch_window_bytes'),
+    fetchAhead: (orders.fetchAhead ?? []).map(({ query, reads }) => ({ queryId: query, reads })),
   };
 }
 
@@ -70,5 +75,11 @@ export function fromWireOrders(given: WireOrders | undefined): WorkerOrders {
     drain: orders.drain,
     slowDownMs: orders.slowDownMs,
     ...(fetchWindowBytes === 0 ? undefined : { fetchWindowBytes }),
+    ...(orders.fetchAhead.length === 0 ? undefined : { fetchAhead: orders.fetchAhead.map(ahead) }),
   };
+}
+
+function ahead({ queryId, reads }: WireFetchAhead): FetchAhead {
+  const query = shortText(requiredText(queryId, 'fetch_ahead/query_id'), 'fetch_ahead/query_id');
+  return { query: query as JobId, reads };
 }

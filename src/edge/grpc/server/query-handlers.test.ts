@@ -33,6 +33,7 @@ const STAGE: StageShape = {
   bytesOut: 2 ** 40,
   batches: 4,
   fetchedBytes: 0,
+  earlyBytes: 0,
   spilledBytes: 0,
   elapsedMs: 12,
   workMs: 20,

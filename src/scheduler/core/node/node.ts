@@ -110,9 +110,14 @@ export class Node {
     return this.leases.size < this.offer.slots;
   }
 
-  /** Fragments are never held in advance, and leave one place on every node that has more than one. */
+  /** Fragments leave one place on every node that has more than one. */
+  get bulkMax(): number {
+    return Math.max(1, this.offer.slots - 1);
+  }
+
+  /** Fragments are never held in advance. */
   get mayTakeBulk(): boolean {
-    return this.hasRoom && this.bulkHeld < Math.max(1, this.offer.slots - 1);
+    return this.hasRoom && this.bulkHeld < this.bulkMax;
   }
 
   /** More of its places would be the larger half: others that wait come first. */

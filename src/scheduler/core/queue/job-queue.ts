@@ -4,6 +4,9 @@ import type { Slot, TaskTable } from '../task/table.ts';
 import type { FairQueue } from './fair-queue.ts';
 import type { Limit } from './limit.ts';
 
+/** A preference costs no more than a look at this many tasks. */
+const LOOKED_AT = 16;
+
 /** The ready tasks of one job in one place, oldest first, with removal from the middle in O(1): the links are columns
  * of the task table. A task is in one queue at most, and the table knows which. */
 export class JobQueue {
@@ -32,6 +35,16 @@ export class JobQueue {
   first(): Slot {
     invariant(this.#head !== 0, 'a queue that comes forward is not empty');
     return this.#head as Slot;
+  }
+
+  /** One of the first few that is wanted, or else the first. */
+  firstOf(isWanted: (slot: Slot) => boolean, tasks: TaskTable): Slot {
+    let slot = this.#head;
+    for (let seen = 0; seen < LOOKED_AT && slot !== 0; seen += 1) {
+      if (isWanted(slot as Slot)) return slot as Slot;
+      slot = tasks.next.get(slot);
+    }
+    return this.first();
   }
 
   append(slot: Slot, tasks: TaskTable): void {

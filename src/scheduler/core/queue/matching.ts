@@ -14,6 +14,7 @@ import { meets } from '../node/capability.ts';
 import { canonicalJson } from '../json.ts';
 import type { Json } from '../json.ts';
 import { Group } from './group.ts';
+import { Places } from './places.ts';
 import { UNRESTRICTED, Requirement } from './requirement.ts';
 import type { PlacementRestriction } from './requirement.ts';
 
@@ -41,6 +42,7 @@ export class Matching {
   readonly cleared: Set<Node> = new Set();
   /** Groups with a waiting node and maybe work: what the next assignment pass looks at. */
   readonly active: Set<Group> = new Set();
+  readonly places: Places = new Places(this.#nodes);
   #lastId = 0;
   #lastRequired: Requirement | null = null;
 
@@ -109,6 +111,7 @@ export class Matching {
     node.meets.clear();
     this.#leave(node);
     this.#nodes.delete(node);
+    this.places.changed();
     this.quarantined.delete(node);
     this.cleared.delete(node);
   }
@@ -116,6 +119,7 @@ export class Matching {
   /** What the node may be given changed: drain, quarantine, release, a struck executor. */
   update(node: Node): void {
     if (!this.#nodes.has(node)) return;
+    this.places.changed();
     if (node.quarantinedUntil === null) this.quarantined.delete(node);
     else this.quarantined.add(node);
     for (const requirement of node.meets) this.#updateAble(node, requirement);

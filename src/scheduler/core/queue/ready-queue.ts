@@ -190,7 +190,7 @@ export class ReadyQueue {
     const mayBulk = withBulk && node.mayTakeBulk;
     for (const lane of ring) {
       if (lane.requirement.isBulk && !mayBulk) continue;
-      const slot = this.#takeFrom(lane);
+      const slot = this.#takeFrom(lane, node);
       ring.delete(lane);
       if (slot === null) {
         lane.announced = false;
@@ -210,7 +210,7 @@ export class ReadyQueue {
     const waited = [...requirements].filter((each) => each.isWaited && passes(each));
     for (const priority of PRIORITIES) {
       for (const { lanes } of waited) {
-        const slot = this.#takeFrom(lanes[priority] as Lane);
+        const slot = this.#takeFrom(lanes[priority] as Lane, null);
         if (slot !== null) return slot;
       }
     }
@@ -242,12 +242,12 @@ export class ReadyQueue {
     }
   }
 
-  #takeFrom(lane: Lane): Slot | null {
+  #takeFrom(lane: Lane, node: Node | null): Slot | null {
     const { queue: jobs } = lane;
     for (;;) {
       const queue = jobs.next(this.#onParked);
       if (queue === null) return null;
-      const slot = queue.first();
+      const slot = node === null ? queue.first() : this.#firstFor(node, queue, lane);
       jobs.remove(queue, slot, this.#tasks);
       const limit = this.fullLimit(slot);
       if (limit !== null) {
@@ -258,6 +258,15 @@ export class ReadyQueue {
       this.#tookTurn(queue.job);
       return slot;
     }
+  }
+
+  /** Fragments prefer the node that may have their inputs already: see `Places`. */
+  #firstFor(node: Node, queue: JobQueue, { requirement }: Lane): Slot {
+    if (!requirement.isBulk || queue.size === 1) return queue.first();
+    const { places } = this.#matching;
+    const isMeant = (slot: Slot): boolean =>
+      places.preferredBy(queue.job.no, this.#tasks.no(slot)) === node;
+    return queue.firstOf(isMeant, this.#tasks);
   }
 
   #parkAgain(queue: JobQueue, slot: Slot, limit: Limit): void {

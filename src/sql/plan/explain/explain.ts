@@ -21,6 +21,8 @@ export interface StageMeasure {
   readonly rowsOut: number;
   readonly bytesOut: number;
   readonly fetchedBytes: number;
+  /** Of the inputs, what was fetched before its tasks began. */
+  readonly earlyBytes?: number;
   readonly spilledBytes: number;
   readonly elapsedMs: number | null;
   readonly workMs: number;
@@ -161,7 +163,8 @@ function measured(
     `${counted(measure.rowsIn, 'row')} in, ${countText(measure.rowsOut)} out${guess}, ` +
       `${bytesText(measure.bytesOut)} written, ${bytesText(measure.fetchedBytes)} fetched`,
   ];
-  const { grouping = null, join = null } = measure;
+  const { grouping = null, join = null, earlyBytes = 0 } = measure;
+  if (earlyBytes > 0) lines.push(`${bytesText(earlyBytes)} of its inputs were fetched ahead`);
   if (join !== null) lines.push(...joinLines(join));
   if (grouping !== null) lines.push(groupingText(grouping), ...grouping.skewed.map(skewText));
   lines.push(...filterLines(measure));

@@ -117,6 +117,8 @@ export interface FragmentMetrics {
   /** Fetched from other nodes, and read from local files. */
   readonly fetchedBytes: number;
   readonly localBytes: number;
+  /** Of both, what was brought here before the task began; absent for none. */
+  readonly earlyBytes?: number;
   readonly fetchMs: number;
   readonly runMs: number;
   readonly writeMs: number;

@@ -82,6 +82,15 @@ export interface Orders {
    * fetches that run, and for 30 seconds.
    */
   fetchWindowBytes: bigint;
+  /** Inputs of tasks that will likely run on this worker, which may fetch them now. It need not: a task fetches what it lacks. */
+  fetchAhead: FetchAhead[];
+}
+
+/** Partitions of committed outputs of a query. */
+export interface FetchAhead {
+  queryId: string;
+  /** A JSON list of the objects that `reads` of a fragment's input has. */
+  reads: string;
 }
 
 export interface TaskError {
@@ -225,7 +234,7 @@ export const Lease: MessageFns<Lease> = {
 };
 
 function createBaseOrders(): Orders {
-  return { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 0n };
+  return { abort: [], drain: false, slowDownMs: 0, fetchWindowBytes: 0n, fetchAhead: [] };
 }
 
 export const Orders: MessageFns<Orders> = {
@@ -244,6 +253,9 @@ export const Orders: MessageFns<Orders> = {
         throw new globalThis.Error("value provided for field message.fetchWindowBytes of type uint64 too large");
       }
       writer.uint32(32).uint64(message.fetchWindowBytes);
+    }
+    for (const v of message.fetchAhead) {
+      FetchAhead.encode(v!, writer.uint32(42).fork()).join();
     }
     return writer;
   },
@@ -291,6 +303,71 @@ export const Orders: MessageFns<Orders> = {
             }
 
             message.fetchWindowBytes = reader.uint64() as bigint;
+            continue;
+          }
+          case 5: {
+            if (tag !== 42) {
+              break;
+            }
+
+            message.fetchAhead.push(FetchAhead.decode(reader, reader.uint32()));
+            continue;
+          }
+        }
+        if ((tag & 7) === 4 || tag === 0) {
+          break;
+        }
+        reader.skip(tag & 7);
+      }
+      return message;
+    } finally {
+      (reader as any).__tsProtoDecodeDepth = previousRecursionDepth;
+    }
+  },
+};
+
+function createBaseFetchAhead(): FetchAhead {
+  return { queryId: "", reads: "" };
+}
+
+export const FetchAhead: MessageFns<FetchAhead> = {
+  encode(message: FetchAhead, writer: BinaryWriter = new BinaryWriter()): BinaryWriter {
+    if (message.queryId !== "") {
+      writer.uint32(10).string(message.queryId);
+    }
+    if (message.reads !== "") {
+      writer.uint32(18).string(message.reads);
+    }
+    return writer;
+  },
+
+  decode(input: BinaryReader | Uint8Array, length?: number): FetchAhead {
+    const reader = input instanceof BinaryReader ? input : new BinaryReader(input);
+    const previousRecursionDepth = (reader as any).__tsProtoDecodeDepth ?? 0;
+    if (previousRecursionDepth >= 100) {
+      throw new globalThis.Error("protobuf decode recursion limit exceeded");
+    }
+    (reader as any).__tsProtoDecodeDepth = previousRecursionDepth + 1;
+    try {
+      const end = length === undefined ? reader.len : reader.pos + length;
+      const message = createBaseFetchAhead();
+      while (reader.pos < end) {
+        const tag = reader.uint32();
+        switch (tag >>> 3) {
+          case 1: {
+            if (tag !== 10) {
+              break;
+            }
+
+            message.queryId = reader.string();
+            continue;
+          }
+          case 2: {
+            if (tag !== 18) {
+              break;
+            }
+
+            message.reads = reader.string();
             continue;
           }
         }
