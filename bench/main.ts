@@ -10,6 +10,7 @@ import { print, keep } from './figures.ts';
 import type { Benchmark } from './figures.ts';
 import { growth } from './growth.ts';
 import { idle } from './idle.ts';
+import { large } from './large.ts';
 import { latency } from './latency.ts';
 import { mixed } from './mixed.ts';
 import { overhead } from './overhead.ts';
@@ -24,7 +25,7 @@ import { tpch } from './tpch.ts';
 
 const benchmarks: readonly Benchmark[] = [
   ...[scheduler, stores, throughput, embedded, runtime, latency],
-  ...[growth, idle, overhead, failover],
+  ...[growth, large, idle, overhead, failover],
   ...[smallest, shuffle, skew, tpch, mixed],
 ];
 

@@ -9,6 +9,7 @@ test('all other benchmarks run at a tiny size, and their audits hold', async () 
     embedded: 'queued and done, against graphile-worker',
     latency: 'millrace-http / graphile-worker, p99',
     growth: 'kill -9 of the leader to the next job accepted',
+    large: 'tasks, for each task',
     idle: 'statements a second, 20 workers',
     smallest: 'added to the time of DuckDB, p50',
     shuffle: 'speed of the shuffle with fetching / DuckDB',

@@ -1,4 +1,5 @@
 /** Rows become what people see. Numbers of jobs and tasks become their ids. */
+import { inPortions } from '../../kit/index.ts';
 import {
   decodeJobOptions,
   dependencyNumbers,
@@ -70,11 +71,11 @@ export function jobSummary(row: ListedJob): JobSummary<Date> {
  * `waiting` explains why tasks do not run, as far as known. Results that do not fit into `resultCharsMax`
  * characters, together with those before them, are left out; so is a job's result that does not fit by itself.
  */
-export function jobShape(
+export async function jobShape(
   view: JobView,
   waiting: ReadonlyMap<TaskId, string>,
   resultCharsMax: number,
-): ReadJob {
+): Promise<ReadJob> {
   const shown = resultsUpTo(resultCharsMax);
   const ids = new Map<number, TaskId>(view.tasks.map(({ spec }) => [spec.taskNo, spec.id]));
   /** A task that is not in the view has no name: it is left out. */
@@ -85,7 +86,7 @@ export function jobShape(
   return {
     ...jobSummary(view.job),
     ...jobResult(view, resultCharsMax),
-    tasks: view.tasks.map(({ spec, task, result }): TaskShape<ReadResult, Date> => ({
+    tasks: await inPortions(view.tasks, ({ spec, task, result }): TaskShape<ReadResult, Date> => ({
       id: spec.id,
       state: task.state,
       run: task.run,

@@ -156,7 +156,8 @@ export class StoreReader implements Reader {
       const found = view.tasks.find(({ spec }) => spec.id === taskId);
       if (found === undefined) return null;
       const own = { ...view, tasks: [found] };
-      const shown = jobShape(own, await this.#reasons(own), this.#resultCharsMax).tasks[0];
+      const reasons = await this.#reasons(own);
+      const [shown] = (await jobShape(own, reasons, this.#resultCharsMax)).tasks;
       if (shown === undefined) return null;
       const all = await this.#store.steps(this.#shard, found.task, found.task.run);
       // Nothing that the handler did.

@@ -1,4 +1,5 @@
 /** Payloads, and what people see of jobs and tasks. */
+import { inPortions } from '../../../kit/index.ts';
 import {
   awaitedSignals,
   isFinished,
@@ -138,27 +139,28 @@ export function taskView(
       run(`${TASKS} and t.job_no = $2 and t.task_no = $3`, of),
       run(`${BODIES} and r.job_no = $2 and r.task_no = $3`, of),
     ]);
-    return viewsOf([spec], tasks, bodies)[0] ?? null;
+    return (await viewsOf([spec], tasks, bodies))[0] ?? null;
   });
 }
 
 /** Put together here and not by a join: a planner that misjudges a new job takes minutes over it. */
-function viewsOf(
+async function viewsOf(
   specs: readonly TaskSpecRow[],
   taskValues: readonly Values[],
   bodyValues: readonly Values[],
-): TaskView[] {
+): Promise<readonly TaskView[]> {
   const key = (taskNo: unknown, run: unknown): string => `${String(taskNo)}/${String(run)}`;
   const bodies = new Map(
     bodyValues.map((row) => [key(row['task_no'], row['run']), row['body'] as string]),
   );
-  const tasks = taskValues.map((row) => rows.tasks.decode(row));
+  const tasks = await inPortions(taskValues, (row) => rows.tasks.decode(row));
   const byNo = new Map(tasks.map((task) => [task.taskNo, task]));
-  return specs.flatMap((spec) => {
+  const views = await inPortions(specs, (spec): TaskView | null => {
     const task = byNo.get(spec.taskNo);
-    if (task === undefined) return [];
-    return [{ spec, task, result: bodies.get(key(task.taskNo, task.run)) ?? null }];
+    if (task === undefined) return null;
+    return { spec, task, result: bodies.get(key(task.taskNo, task.run)) ?? null };
   });
+  return views.filter((view) => view !== null);
 }
 
 const JOB = `select ${rows.jobs.read('j')} from millrace.job j where j.shard = $1 and j.id = $2`;
@@ -185,11 +187,7 @@ export function jobView(pool: ReadPool, shard: number, id: JobId): Promise<JobVi
     ]);
     return {
       job,
-      tasks: viewsOf(
-        specs.map((row) => rows.specs.decode(row)),
-        tasks,
-        bodies,
-      ),
+      tasks: await viewsOf(await inPortions(specs, (row) => rows.specs.decode(row)), tasks, bodies),
       history: history.map((row) => rows.tasks.decode(row)),
     };
   });

@@ -1,0 +1,18 @@
+/** Items that take about a millisecond or two together. */
+const PORTION = 1_000;
+
+/**
+ * Like `items.map(work)`, but other work of the process has its turn between portions: a list that somebody may make as
+ * long as he likes must not stop everybody else.
+ */
+export async function inPortions<Item, Answer>(
+  items: readonly Item[],
+  work: (item: Item) => Answer,
+): Promise<Answer[]> {
+  const answers: Answer[] = [];
+  for (let at = 0; at < items.length; at += PORTION) {
+    if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+    for (const item of items.slice(at, at + PORTION)) answers.push(work(item));
+  }
+  return answers;
+}
