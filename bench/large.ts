@@ -97,10 +97,10 @@ async function besideLarge(
 
 /** Milliseconds that each small submission takes until the promise settles. */
 async function small(client: HttpClient, until: Promise<unknown>): Promise<readonly number[]> {
-  let isOver = false;
-  const over = until.finally(() => (isOver = true));
+  const end = new AbortController();
+  const over = until.finally(() => end.abort());
   const times: number[] = [];
-  while (!isOver) {
+  while (!end.signal.aborted) {
     const startedAt = performance.now();
     await client.submitDocument({ name: 'small', tasks: [{ id: 't', executor: NOBODY }] });
     times.push(performance.now() - startedAt);

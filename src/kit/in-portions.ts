@@ -1,3 +1,5 @@
+import { setImmediate } from 'node:timers/promises';
+
 /** Items that take about a millisecond or two together. */
 const PORTION = 1_000;
 
@@ -11,7 +13,7 @@ export async function inPortions<Item, Answer>(
 ): Promise<Answer[]> {
   const answers: Answer[] = [];
   for (let at = 0; at < items.length; at += PORTION) {
-    if (at > 0) await new Promise((resolve) => setImmediate(resolve));
+    if (at > 0) await setImmediate();
     for (const item of items.slice(at, at + PORTION)) answers.push(work(item));
   }
   return answers;
