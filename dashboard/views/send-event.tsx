@@ -1,7 +1,7 @@
 /** An event that starts flows: the form to send one, and what it has started. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { FlowShape } from '../../src/scheduler/contract/index.ts';
+import type { EventJobReason, FlowShape } from '../../src/scheduler/contract/index.ts';
 import { call, post } from '../api/call.ts';
 import { Confirm, Dialog } from '../parts/dialog.tsx';
 import { useFreshId } from '../parts/fresh-id.ts';
@@ -14,6 +14,7 @@ interface SentJob {
   readonly flow: string;
   readonly id?: string;
   readonly isNew?: boolean;
+  readonly because?: EventJobReason;
   readonly error?: { readonly detail?: string; readonly title?: string };
 }
 
@@ -105,7 +106,7 @@ function Started(props: {
       <div class="dialog-body">
         {jobs.length === 0 && <p>No flow listens to it: nothing has started.</p>}
         <ul>
-          {jobs.map(({ flow, id, isNew, error }) => (
+          {jobs.map(({ flow, id, isNew, because, error }) => (
             <li key={flow}>
               {id === undefined ? (
                 <>
@@ -116,7 +117,10 @@ function Started(props: {
                   <a href={link(['jobs', id])} onClick={close}>
                     {flow}
                   </a>
-                  {isNew === false && ', which was there before'}
+                  {isNew === false &&
+                    (because === 'singleton'
+                      ? ', which is live: a singleton is not started beside it'
+                      : ', which the event has started before')}
                 </>
               )}
             </li>

@@ -16,13 +16,18 @@ const started = { flow: 'order', id: 'j-1', state: 'queued', isNew: true };
 const error = { code: 'bad_input', detail: '/input/n: It is missing.', path: '/input/n' };
 
 test('send shows the job of each flow', async () => {
-  const jobs = [started, { ...started, flow: 'thanks', id: 'j-2', isNew: false }];
+  const jobs = [
+    started,
+    { ...started, flow: 'thanks', id: 'j-2', isNew: false, because: 'sent_before' },
+    { flow: 'sync', id: 'j-3', state: 'running', isNew: false, because: 'singleton' },
+  ];
   server.script(SEND, { json: { event: 'order.created', id: 'e1', jobs } });
   const { out, code } = await send('--data', '{"n": 1}', '--id', 'e1', '--label', 'a=b');
   expect(out.split('\n').map((line) => line.trim())).toEqual([
     'FLOW    JOB  STATE',
     'order   j-1  queued',
     'thanks  j-2  queued, started before',
+    'sync    j-3  running, not started: singleton',
     '',
   ]);
   expect(code).toBe(exit.done);

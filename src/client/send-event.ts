@@ -3,7 +3,8 @@ import { uuidv7 } from 'uuidv7';
 import { MillraceError, isMillraceError, isObject } from '../scheduler/core/index.ts';
 import type { JobId, JobState, Labels, WokenTask } from '../scheduler/core/index.ts';
 import { eventJobId } from '../scheduler/contract/index.ts';
-import { backoffMs, sleep } from '../kit/index.ts';
+import type { EventJobReason } from '../scheduler/contract/index.ts';
+import { backoffMs, defined, sleep } from '../kit/index.ts';
 import { type Caller, isPassing } from './calls/caller.ts';
 import { errorFrom, strangeAnswer } from './calls/problem.ts';
 import { objectIn } from './calls/reading.ts';
@@ -51,8 +52,10 @@ export type SentJob =
       readonly flow: string;
       readonly id: JobId;
       readonly state: JobState;
-      /** False when the event was sent before. */
+      /** False for a job that was there: `because` says why. */
       readonly isNew: boolean;
+      /** The event was sent before, or the flow is a singleton and a job with its key is live. */
+      readonly because?: EventJobReason;
       readonly error?: undefined;
     }
   | { readonly flow: string; readonly id?: undefined; readonly error: MillraceError };
@@ -99,7 +102,9 @@ export async function sendEvent(
       const job = item as unknown as Extract<SentJob, { readonly state: JobState }>;
       // With an id that was made here, what a repeated call finds is its own, unless it is a singleton of somebody else.
       const isOurs = options.id === undefined && job.id === eventJobId(event, id, flow);
-      return { flow, id: job.id, state: job.state, isNew: job.isNew || isOurs };
+      const { because } = job;
+      if (job.isNew || isOurs) return { flow, id: job.id, state: job.state, isNew: true };
+      return { flow, id: job.id, state: job.state, isNew: false, ...defined({ because }) };
     });
     const isWhole = !read.some(({ error }) => isMillraceError(error) && isPassing(error));
     if (isWhole || tries === TRIES_MAX) {

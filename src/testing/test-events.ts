@@ -1,4 +1,5 @@
 /** Events that are sent to a runtime under test. */
+import { defined } from '../kit/index.ts';
 import { isMillraceError } from '../scheduler/core/index.ts';
 import type { JobId } from '../scheduler/core/index.ts';
 import type { JobService } from '../scheduler/contract/index.ts';
@@ -18,10 +19,10 @@ export async function sendInMemory(
   const { jobs, ...sent } = await service.send(event, body, { newId });
   return sentJobs({
     ...sent,
-    jobs: jobs.map(({ flow, outcome }) =>
-      isMillraceError(outcome)
-        ? { flow, error: outcome }
-        : { flow, id: outcome.jobId, state: outcome.state, isNew: outcome.changed },
-    ),
+    jobs: jobs.map(({ flow, outcome, because }) => {
+      if (isMillraceError(outcome)) return { flow, error: outcome };
+      const { jobId, state, changed: isNew } = outcome;
+      return { flow, id: jobId, state, isNew, ...defined({ because }) };
+    }),
   });
 }

@@ -63,8 +63,13 @@ function jobTable(jobs: readonly SentJob[]): string[] {
     ['FLOW', 'JOB', 'STATE'],
     jobs.map((job) =>
       job.error === undefined
-        ? [job.flow, job.id, job.isNew ? job.state : `${job.state}, started before`]
+        ? [job.flow, job.id, `${job.state}${beforeWords(job)}`]
         : [job.flow, '-', `not started: ${job.error.message}`],
     ),
   );
+}
+
+function beforeWords({ isNew, because }: Extract<SentJob, { readonly isNew: boolean }>): string {
+  if (isNew) return '';
+  return because === 'singleton' ? ', not started: singleton' : ', started before';
 }

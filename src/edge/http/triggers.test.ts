@@ -53,6 +53,21 @@ test('an event starts each flow that names it, and says which jobs these are', a
   expect(listed).toMatchObject({ flows: [{ on: ['tick'] }, { on: ['tock'] }, { name: 'two' }] });
 });
 
+test('of a job that is not new it says why: the event again, or a singleton that is live', async () => {
+  const single = { singleton: { key: 'one' } };
+  const { template } = flow('one', ['tick']);
+  await publish(flow('one', ['tick'], { template: { ...template, ...single } }));
+  const first = await send('tick', { data: { n: 1 }, id: 'e1' });
+  const [job] = first.body.jobs;
+  expect(job).toEqual({ flow: 'one', id: job?.id, state: 'queued', isNew: true });
+  const again = await send('tick', { data: { n: 1 }, id: 'e1' });
+  expect(again.body.jobs).toEqual([{ ...job, isNew: false, because: 'sent_before' }]);
+  for (const other of [{ id: 'e2' }, {}]) {
+    const { body } = await send('tick', { data: { n: 1 }, ...other });
+    expect(body.jobs).toEqual([{ ...job, isNew: false, because: 'singleton' }]);
+  }
+});
+
 test('a flow that refuses the data has an error in its place, with 207', async () => {
   await publish(flow('one', ['tick']), flow('two', ['tick'], { input: {} }));
   const { status, body } = await send('tick', { data: { n: 'x' } });

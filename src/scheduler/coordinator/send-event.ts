@@ -7,6 +7,7 @@ import {
   MillraceError,
   didYouMean,
   eventInput,
+  isMillraceError,
   readSentEvent,
 } from '../core/index.ts';
 import type { Ask, EventFate, Raised, ReplyBody, SchedulerState } from '../core/index.ts';
@@ -52,7 +53,10 @@ export async function sendEvent(
   const [fate, outcomes] = await Promise.all([raising, submitting]);
   const jobs = listening.flatMap(({ name: flow }, at) => {
     const outcome = outcomes[at];
-    return outcome === undefined ? [] : [{ flow, outcome }];
+    if (outcome === undefined) return [];
+    if (isMillraceError(outcome) || outcome.changed) return [{ flow, outcome }];
+    const isOwn = outcome.jobId === eventJobId(event, id, flow);
+    return [{ flow, outcome, because: isOwn ? ('sent_before' as const) : ('singleton' as const) }];
   });
   const note =
     jobs.length + fate.woken.length + fate.cancelled.length + fate.full.length === 0

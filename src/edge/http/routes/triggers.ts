@@ -29,10 +29,11 @@ export const triggerRoutes: readonly Route[] = [
       const options = { newId: api.newJobId, trace: readTrace(traceparent, tracestate) };
       const { jobs, ...sent } = await service.send(call.path['event'] ?? '', body, options);
       const outcomes = jobs.map(({ outcome }) => outcome);
-      const items = jobs.map(({ flow, outcome }) => ({
+      const items = jobs.map(({ flow, outcome, because }) => ({
         flow,
         ...itemOf(outcome),
         ...(isMillraceError(outcome) ? {} : { isNew: outcome.changed }),
+        ...(because !== undefined && { because }),
       }));
       return answerOf(api, outcomes, { ...sent, jobs: items });
     },

@@ -377,7 +377,17 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       id: described('Of the event: as it was sent, or a new one.', text),
       jobs: listOf({
         anyOf: [
-          record('A job.', { flow: text, id: text, state: oneOf(JOB_STATES), isNew: flag }),
+          record(
+            'A job.',
+            {
+              ...{ flow: text, id: text, state: oneOf(JOB_STATES), isNew: flag },
+              because: described(
+                'Why it is not new: the event was sent before, or it is the live job of a singleton.',
+                oneOf(['sent_before', 'singleton']),
+              ),
+            },
+            { optional: ['because'] },
+          ),
           record('Why a flow was not started.', { flow: text, error: ref('Problem') }),
         ],
       }),
