@@ -222,7 +222,7 @@ function plainObject(make: () => unknown): JsonObject | null {
 /** What the executor of a flow does: the input as the schema makes it, unless that changes what is used already. */
 export function startedInput(
   flow: string,
-  { input, unchanged }: FlowStart,
+  { input, unchanged, assumed = [] }: FlowStart,
   conformed: Json | undefined,
 ): Json {
   const made = conformed ?? null;
@@ -238,6 +238,17 @@ export function startedInput(
       what: `The schema of flow '${flow}' changes this field, and a key or condition of the flow uses it.`,
       why: 'When a flow is started by its name, keys and conditions are made of the input as it was given.',
       todo: 'Start it with this value as the schema makes it, or take the key from another field.',
+    });
+  }
+  for (const { path, value = null } of assumed) {
+    const after = pointedAt(made, pointerTokens(path) ?? []) ?? null;
+    if (canonicalJson(after) === canonicalJson(value)) continue;
+    throw new MillraceError({
+      code: 'bad_input',
+      path,
+      what: `The schema of flow '${flow}' fills this field, and a key, a condition or 'cancelOn' of the flow uses it.`,
+      why: 'When a flow is started by its name, only defaults that its JSON Schema states are known by then.',
+      todo: 'Give the field a value.',
     });
   }
   return made;

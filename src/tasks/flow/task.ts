@@ -1,6 +1,6 @@
 /** Tasks: code with a name and types, to be used in flows, called, mapped over or submitted alone. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { asLiteral, isId } from '../../scheduler/core/index.ts';
+import { asLiteral, isId, withDefaults } from '../../scheduler/core/index.ts';
 import type { Json, JsonObject } from '../../scheduler/core/index.ts';
 import type {
   Callable,
@@ -17,7 +17,7 @@ import { Graph } from './graph.ts';
 import { JOB_FIELDS, jobShape } from './job-parts.ts';
 import type { AnyJobParts, BatchPart, JobParts } from './job-parts.ts';
 import { jsonCopy } from './json-copy.ts';
-import { taskDeclaration } from './published.ts';
+import { jsonSchemaOf, taskDeclaration } from './published.ts';
 import { type ScheduleParts, ownSchedules } from './schedule-parts.ts';
 import {
   DEFAULT_FIELDS,
@@ -181,6 +181,7 @@ export function defineTask(
     (given) => conform(given ?? null),
   );
   const declared = { on, schedules, cancels, job };
+  const ownFields = fieldsByInput(about, inputSchema, declared);
 
   return Object.freeze({
     ...usable,
@@ -198,8 +199,7 @@ export function defineTask(
       const given = jsonCopy(input, about) ?? null;
       return andThen(conform(given), () => ({
         name,
-        ...(job && jobFields(job, given)),
-        ...cancelsFor(cancels, given, about),
+        ...ownFields(given),
         tasks: [{ id: name, ...usable.toTask(input) }],
       }));
     },
@@ -212,6 +212,21 @@ function jobOf(name: string, parts: AnyJobParts, sample: JsonObject): JobShape |
   const shape = jobShape(new Graph(name, 'Task'), parts, {});
   checkDocument({ ...shape.head, tasks: [sample] }, () => shape.about);
   return shape;
+}
+
+/** As for a job that is started by the task's name: of the input as given, with the defaults of its JSON Schema. */
+function fieldsByInput(
+  about: string,
+  schema: StandardSchemaV1 | undefined,
+  { job, cancels }: Pick<Parameters<typeof taskDeclaration>[3], 'job' | 'cancels'>,
+): (given: Json) => JsonObject {
+  if (job === null && cancels.length === 0) return () => ({});
+  let published: JsonObject | null = null;
+  return (given) => {
+    published ??= schema === undefined ? {} : jsonSchemaOf(schema);
+    const whole = withDefaults(published, given);
+    return { ...(job && jobFields(job, whole)), ...cancelsFor(cancels, whole, about) };
+  };
 }
 
 /** Something that workers know by name and that is not defined in this program. */
