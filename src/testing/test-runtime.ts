@@ -1,5 +1,11 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
-import { MillraceError, isFinished, isObject, readMoment } from '../scheduler/core/index.ts';
+import {
+  MillraceError,
+  withJobFields,
+  isFinished,
+  isObject,
+  readMoment,
+} from '../scheduler/core/index.ts';
 import type {
   Explanation,
   Instant,
@@ -14,7 +20,7 @@ import {
   builtIns,
   definitionsOf,
   startText,
-  withSubmitOptions,
+  submitFields,
 } from '../tasks/executors/index.ts';
 import type { Executor, TaskDefinition, TaskLog } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
@@ -170,7 +176,7 @@ export class TestRuntime {
   async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {
     const { jobId = this.#nextJobId() } = options;
     const reply = await this.#led.leader.jobs.submit(
-      withSubmitOptions(document, options, this.#led.now()),
+      withJobFields(document, submitFields(options, this.#led.now())),
       {
         jobId: jobId as JobId,
         isFresh: options.jobId === undefined,

@@ -15,6 +15,7 @@ import {
   isMillraceError,
   parseFlows,
   schedulesOf,
+  withJobFields,
 } from '../core/index.ts';
 import type { FlowDeclaration, Json, JsonObject, NodeId, Settings } from '../core/index.ts';
 import type { FlowService, FlowShape } from '../contract/index.ts';
@@ -200,12 +201,7 @@ export class KnownFlows implements FlowService {
     if (flow === null) throw this.#unknown(name, 'bad_input', `${path}/flow`);
     const { inputBytesMax } = this.#options.settings;
     const made = flowDocument(flow, input as Json, `${path}/input`, inputBytesMax);
-    // Labels of the caller win key by key. What is not an object is left for the reader of documents to refuse.
-    const both = isObject(own['labels']) && isObject(made['labels']);
-    const labels = both
-      ? { labels: { ...(made['labels'] as object), ...(own['labels'] as object) } }
-      : {};
-    return { ...made, ...own, ...labels };
+    return withJobFields(made, own);
   }
 
   #unknown(

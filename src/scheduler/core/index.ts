@@ -19,6 +19,7 @@ export { forkDocument } from './document/from-rows.ts';
 export type { Fork } from './document/from-rows.ts';
 export { INPUT_GAP, INPUT_TASK, flowDocument } from './document/flow-document.ts';
 export type { FlowStart } from './document/flow-document.ts';
+export { withJobFields } from './document/job-fields.ts';
 export { withDefaults } from './document/schema-defaults.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';

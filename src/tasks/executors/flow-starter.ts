@@ -28,7 +28,7 @@ function startOf(input: Json): FlowStart {
   const unchanged = fields.list('unchanged') ?? [];
   const assumed = (fields.list('assumed') ?? []).map((each) => {
     const { path, value } = isObject(each) ? each : {};
-    return { path: String(path), ...(value !== undefined && { value: value as Json }) };
+    return { path: typeof path === 'string' ? path : '', ...(value !== undefined && { value }) };
   });
   return { input: fields.value('input') ?? null, unchanged: unchanged.map(String), assumed };
 }

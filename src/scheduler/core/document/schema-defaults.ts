@@ -1,6 +1,6 @@
 /** The defaults that a JSON Schema states, for what must be known of an input before the flow's own schema has seen it. */
 import { isObject } from '../json.ts';
-import type { Json, JsonObject } from '../json.ts';
+import type { Json } from '../json.ts';
 
 const DEPTH_MAX = 32;
 
@@ -19,13 +19,12 @@ function filled(schema: Json | undefined, input: Json, depth: number): Json {
   const value = isOmitted ? (schema['default'] as Json) : input;
   const { properties } = schema;
   if (!isObject(value) || !isObject(properties)) return value;
-  const own = value as JsonObject;
   const missing = Object.entries(properties).flatMap(([name, each]) =>
-    isObject(each) && Object.hasOwn(each, 'default') && !Object.hasOwn(own, name)
+    isObject(each) && Object.hasOwn(each, 'default') && !Object.hasOwn(value, name)
       ? [[name, each['default'] as Json] as const]
       : [],
   );
-  const known = Object.entries(own).map(([name, each]) => {
+  const known = Object.entries(value).map(([name, each]) => {
     const part = Object.hasOwn(properties, name) ? (properties[name] as Json) : undefined;
     return [name, isObject(each) ? filled(part, each, depth + 1) : each] as const;
   });
