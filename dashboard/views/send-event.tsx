@@ -45,8 +45,15 @@ function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
     flow,
     on: on ?? [],
   }));
-  const known = [...new Set(listeners.flatMap(({ on }) => on))].toSorted();
-  const started = listeners.filter(({ on }) => on.includes(event)).map(({ flow }) => flow);
+  const known = [...new Set(listeners.flatMap(({ on }) => on.map(eventOf)))].toSorted();
+  const started = listeners.flatMap(({ flow, on }) => {
+    const starts = on.filter((each) => eventOf(each) === event);
+    if (starts.length === 0) return [];
+    // The server decides by the data.
+    return [
+      starts.every((each) => typeof each === 'string') ? flow : `${flow} (if its data matches)`,
+    ];
+  });
   if (sent.value !== null) return <Started event={event} jobs={sent.value} close={close} />;
   return (
     <Confirm
@@ -93,6 +100,10 @@ function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
       <JsonInput label="Data (JSON, or nothing for null)" text={text} example='{"id": "A-7"}' />
     </Confirm>
   );
+}
+
+function eventOf(start: NonNullable<FlowShape['on']>[number]): string {
+  return typeof start === 'string' ? start : start.event;
 }
 
 function Started(props: {

@@ -78,6 +78,19 @@ test('a flow that refuses the data has an error in its place, with 207', async (
   ]);
 });
 
+test('an event whose data no flow asks for starts nothing, and the flows are named', async () => {
+  const on = [{ event: 'tick', match: { n: 1 } }] as const;
+  const { template } = flow('one', []);
+  await publish(flow('one', [], { template: { ...template, on } }));
+  const { status, body } = await send('tick', { data: { n: 2 } });
+  expect([status, body]).toMatchObject([
+    200,
+    { jobs: [], note: "No flow is started: the data of 'tick' does not match what one asks for." },
+  ]);
+  expect((await send('tick', { data: { n: 1 } })).body.jobs).toMatchObject([{ flow: 'one' }]);
+  expect((await bench.call('GET', '/api/v1/flows')).body).toMatchObject({ flows: [{ on }] });
+});
+
 test('an event that no flow names starts nothing, and a likely one is suggested', async () => {
   await publish(flow('one', ['order.created']));
   const { status, body } = await send('order.creatd', { data: 1 });

@@ -7,6 +7,7 @@ import type {
   Instant,
   JobId,
   LeaseName,
+  Json,
   NodeId,
   NodeOffer,
   OperatorDeclaration,
@@ -222,7 +223,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
       settings,
       jobOf: (lease: LeaseName) => this.#jobOf(lease),
       documentOf: (called: unknown) => this.#options.flows.document(called),
-      listening: (event: string) => this.#options.flows.listening(event),
+      listening: (event: string, data: () => Json) => this.#options.flows.listening(event, data),
     };
     const items = reports.map((report) => checkedReport(report, checks));
     await prepareEvents(this.#options.dispatcher, items);

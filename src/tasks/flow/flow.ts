@@ -6,6 +6,7 @@ import type {
   Json,
   JsonObject,
   Priority,
+  WrittenStart,
 } from '../../scheduler/core/index.ts';
 import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
 import { comparing, ending } from './condition.ts';
@@ -53,9 +54,10 @@ export interface FlowParts<In extends StandardSchemaV1 | undefined, Built>
   readonly input?: In;
   /**
    * Events that start it, with their data as its input: `['order.created']`. An event is sent by `client.send`, over
-   * HTTP or by `millrace send`, and starts every flow that names it.
+   * HTTP or by `millrace send`, and starts every flow that names it. With a condition, only one whose data has these values:
+   * `[{ event: 'order.created', match: { 'shop.region': 'eu' } }]`.
    */
-  readonly on?: readonly string[];
+  readonly on?: readonly WrittenStart[];
   /**
    * Events that cancel jobs of it: those whose input has the same value in a field. `[{ event: 'order.cancelled', match: 'id' }]`
    * cancels the live jobs whose input has the `id` of the event's data.

@@ -16,7 +16,13 @@ import {
   pointerTokens,
   isObject,
 } from '../../scheduler/core/index.ts';
-import type { FlowDeclaration, FlowStart, Json, JsonObject } from '../../scheduler/core/index.ts';
+import type {
+  FlowDeclaration,
+  FlowStart,
+  Json,
+  JsonObject,
+  WrittenStart,
+} from '../../scheduler/core/index.ts';
 import { cancelsTemplate } from './cancels.ts';
 import type { FlowShape, JobShape } from './document.ts';
 import type { GraphTask, GraphTest } from './graph.ts';
@@ -55,7 +61,7 @@ export function taskDeclaration(
 
 /** What starts a flow by itself, events and schedules, and the events that cancel its jobs. */
 export interface FlowStarts {
-  readonly on: readonly string[];
+  readonly on: readonly WrittenStart[];
   readonly schedules: readonly JsonObject[];
   readonly cancels: Parameters<typeof cancelsTemplate>[0];
 }

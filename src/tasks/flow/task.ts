@@ -1,7 +1,7 @@
 /** Tasks: code with a name and types, to be used in flows, called, mapped over or submitted alone. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
 import { asLiteral, isId, withDefaults } from '../../scheduler/core/index.ts';
-import type { Json, JsonObject } from '../../scheduler/core/index.ts';
+import type { Json, JsonObject, WrittenStart } from '../../scheduler/core/index.ts';
 import type {
   Callable,
   Jsonified,
@@ -82,7 +82,7 @@ export interface TaskParts<
   readonly output?: Out;
   /** Events that start a job of it alone, with their data as its input: see `defineFlow`. Only a task that is published by
    * itself can be started so: one that a module exports, or that is in `tasks` of a runtime. */
-  readonly on?: readonly string[];
+  readonly on?: readonly WrittenStart[];
   /**
    * Events that cancel jobs of it: those whose input has the same value in a field. `[{ event: 'order.cancelled', match: 'id' }]`
    * cancels the live jobs whose input has the `id` of the event's data.

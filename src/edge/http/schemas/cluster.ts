@@ -151,7 +151,18 @@ const flowFields: Readonly<Record<string, Schema>> = {
   name: text,
   version: described('Of graph and schema; a new job gets the newest that a live node has.', text),
   input: described('JSON Schema of the input; `{}` allows anything.', anything),
-  on: described('The events that start it.', listOf(text)),
+  on: described(
+    'The events that start it.',
+    listOf({
+      anyOf: [
+        text,
+        record('If its data has these values.', {
+          event: text,
+          match: { type: 'object', additionalProperties: anything },
+        }),
+      ],
+    }),
+  ),
   schedules: described(
     'The schedules that it declares.',
     listOf(

@@ -14,7 +14,7 @@ import { QUERY_OUTPUT_START } from '../fragment.ts';
 import type { Instant, JobId, JobNo } from '../ids.ts';
 import { isWebhookJob } from '../job/webhook.ts';
 import type { Job } from '../job/job.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { eventInput } from '../node/flow.ts';
 import type { FlowDeclaration } from '../node/flow.ts';
 import type { SchedulerState } from '../state.ts';
@@ -27,8 +27,8 @@ import { deliverTo, shortened } from './webhooks.ts';
 
 /** Who hears of the ends of jobs, beside those that their documents name. */
 export interface EndListeners {
-  /** The flows that name the event, as they are now. */
-  readonly flowsOn: (event: string) => readonly FlowDeclaration[];
+  /** The flows that the event starts, as they are now. */
+  readonly flowsOn: (event: string, data: () => Json) => readonly FlowDeclaration[];
   /** Of the cluster. */
   readonly webhooks: readonly Webhook[];
 }
@@ -37,20 +37,20 @@ export interface EndListeners {
 export function endOfJob(state: SchedulerState, job: Job, failed: Slot | undefined): JobEnd | null {
   const { ends } = state;
   if (ends === null || !isHeard(state, job)) return null;
-  const flows = ends.flowsOn(`${OWN_EVENTS}job.${job.state}`);
-  if (flows.length === 0) return null;
-  const { tasks } = state;
+  const about = aboutEnd.bind(null, state, job, failed);
+  const flows = ends.flowsOn(`${OWN_EVENTS}job.${job.state}`, about);
+  return flows.length === 0 ? null : { flows, input: about() };
+}
+
+function aboutEnd({ tasks }: SchedulerState, job: Job, failed: Slot | undefined): JsonObject {
   const cause = failed === undefined ? null : shortened(tasks.error(failed));
   const id = failed === undefined ? '' : tasks.id(failed);
   const task = cause === null ? null : { id, ...cause };
   const { name, labels, state: outcome, error } = job;
   return {
-    flows,
-    input: {
-      job: { id: job.id, name, labels: { ...labelsOf(labels) }, state: outcome },
-      error: error === null ? null : { ...shortened(error) },
-      task,
-    },
+    job: { id: job.id, name, labels: { ...labelsOf(labels) }, state: outcome },
+    error: error === null ? null : { ...shortened(error) },
+    task,
   };
 }
 
