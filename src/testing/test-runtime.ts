@@ -5,6 +5,7 @@ import {
   isFinished,
   isObject,
   readMoment,
+  readStarter,
 } from '../scheduler/core/index.ts';
 import type {
   Explanation,
@@ -27,10 +28,11 @@ import { submissionOf } from '../tasks/flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
-import { JobError } from '../client/index.ts';
+import { JobError, labelTerms, starterText } from '../client/index.ts';
 import type {
   Document,
   JobRef,
+  JobsMatch,
   Queues,
   ResultOfJob,
   Schedules,
@@ -50,7 +52,7 @@ import { History } from './history.ts';
 import type { Execution } from './history.ts';
 import { standstillOf } from './standstill.ts';
 import { sendInMemory } from './test-events.ts';
-import type { TestJob, TestJobsMatch, TestRuntimeOptions, TestSubmit } from './test-job.ts';
+import type { TestJob, TestRuntimeOptions, TestSubmit } from './test-job.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
 import { testQueues } from './test-queues.ts';
@@ -287,11 +289,15 @@ export class TestRuntime {
   }
 
   /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), those of a time, or all. */
-  async jobs(match: string | TestJobsMatch = {}): Promise<readonly string[]> {
-    const { since, until, ...filter } = typeof match === 'string' ? { name: match } : match;
+  async jobs(match: string | JobsMatch = {}): Promise<readonly string[]> {
+    const { since, until, labels, startedBy, ...filter }: JobsMatch =
+      typeof match === 'string' ? { name: match } : match;
+    const starter = starterText(startedBy);
     const rows = await this.#led.store.jobs(0, {
       limit: JOBS_MAX,
       ...filter,
+      ...(labels === undefined ? {} : { labels: labelTerms(labels) }),
+      ...(starter === undefined ? {} : { startedBy: readStarter(starter, '/startedBy') }),
       ...(since === undefined ? {} : { since: momentOf('since', since) }),
       ...(until === undefined ? {} : { until: momentOf('until', until) }),
     });

@@ -68,6 +68,27 @@ test('of a job that is not new it says why: the event again, or a singleton that
   }
 });
 
+test('jobs are listed, and acted on, by the event that has started them', async () => {
+  await publish(flow('one', ['tick', 'tock']));
+  const [a, b] = [
+    await send('tick', { data: { n: 1 }, id: 'e1' }),
+    await send('tock', { data: { n: 1 } }),
+  ];
+  const listed = async (query: string): Promise<readonly unknown[]> =>
+    (await bench.call('GET', `/api/v1/jobs?${query}`)).body.jobs.map(({ id }) => id);
+  const [tick, tock] = [a, b].map(({ body }) => body.jobs[0]?.id);
+  expect(await listed('startedBy=event/tick')).toEqual([tick]);
+  expect(await listed('startedBy=event/tick/e1')).toEqual([tick]);
+  expect(await listed('startedBy=event/tick/e2')).toEqual([]);
+  expect(await listed('startedBy=event/tock&name=one')).toEqual([tock]);
+  expect(await listed('schedule=one')).toEqual([]);
+  for (const query of ['startedBy=tick', 'startedBy=', 'startedBy=event/a%20b', 'schedule=a%20b'])
+    expect(await bench.call('GET', `/api/v1/jobs?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: 'bad_input', path: `?${query.split('=')[0]}` },
+    });
+});
+
 test('a flow that refuses the data has an error in its place, with 207', async () => {
   await publish(flow('one', ['tick']), flow('two', ['tick'], { input: {} }));
   const { status, body } = await send('tick', { data: { n: 'x' } });

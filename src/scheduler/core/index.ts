@@ -35,6 +35,13 @@ export {
   runAtOf,
 } from './document/job-options.ts';
 export type { StartedBy } from './document/job-options.ts';
+export {
+  STARTER_LENGTH_MAX,
+  isStartedAs,
+  readStarter,
+  starterKey,
+  starterPart,
+} from './document/started-by.ts';
 export { decodeOptions } from './document/options.ts';
 export * from './document/sent-event.ts';
 export { whyEnded } from './steps/reschedule.ts';

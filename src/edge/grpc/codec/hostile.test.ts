@@ -32,7 +32,16 @@ const anySignal = { step: 's', name: 'n', shapeJson: '', matchJson: '' };
 const longField = JSON.stringify([['a'.repeat(201), 1]]);
 const anyTime = { sinceMs: 0n, untilMs: 0n };
 const anyJobs = {
-  ...{ state: 0, name: '', labels: [], limit: 0, cursor: '', waitingFor: '' },
+  ...{
+    state: 0,
+    name: '',
+    labels: [],
+    limit: 0,
+    cursor: '',
+    waitingFor: '',
+    schedule: '',
+    startedBy: '',
+  },
   ...anyTime,
 };
 
@@ -217,6 +226,7 @@ describe('bad input is', () => {
     ],
     ['jobs by a time', () => fromWireJobsQuery(hostile({ ...anyJobs, sinceMs: 2n ** 60n }))],
     ['jobs by a signal', () => fromWireJobsQuery(hostile({ ...anyJobs, waitingFor: 'a"' }))],
+    ['jobs by a starter', () => fromWireJobsQuery(hostile({ ...anyJobs, startedBy: 'a/b' }))],
     ['jobs by a name with NUL', () => fromWireJobsQuery(hostile({ ...anyJobs, name: 'a\0' }))],
     [
       'jobs after a cursor with NUL',
@@ -391,7 +401,16 @@ test('a job without an id gets one', () => {
 });
 
 test('a list without a limit, or with too large a one, gets the default', () => {
-  const query = { state: 0 as const, name: '', cursor: '', labels: [], waitingFor: '', ...anyTime };
+  const query = {
+    state: 0 as const,
+    name: '',
+    cursor: '',
+    labels: [],
+    waitingFor: '',
+    schedule: '',
+    startedBy: '',
+    ...anyTime,
+  };
   expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
   expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
 });

@@ -299,6 +299,8 @@ describe('public shapes survive a round trip', () => {
         ...{ state: fc.constantFrom(...JOB_STATES), name, cursor: name },
         ...{ limit: fc.integer({ min: 1, max: 1_000 }), since: moment, until: moment },
         waitingFor: fc.constantFrom('*', 'ok'),
+        schedule: id<string>(),
+        startedBy: fc.constantFrom('event/a/b c', 'event/a', 'job/b'),
       },
       { requiredKeys: ['limit'] },
     );

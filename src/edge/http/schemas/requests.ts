@@ -141,10 +141,17 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
           name: text,
           labels: described('`key:value` each.', listOf(text)),
           waitingFor: described('A signal that one of its tasks waits for; `*` for any.', text),
+          schedule: described('The id of a schedule.', text),
+          startedBy: described('`event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`.', text),
           since: described('Created at this time or later.', anything),
           until: described('Created before this time.', anything),
         },
-        { optional: ['state', 'name', 'labels', 'waitingFor', 'since', 'until'] },
+        {
+          optional: [
+            ...['state', 'name', 'labels', 'waitingFor', 'schedule', 'startedBy'],
+            ...['since', 'until'],
+          ],
+        },
       ),
     },
     {

@@ -24,7 +24,7 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   cancelOn: Object.freeze([]),
 });
 
-/** What has started a job: a task that has submitted it with `ctx.submit`, or an event. */
+/** What has started a job: a task that has called or submitted it, or an event. */
 export type StartedBy =
   | { readonly job: JobId; readonly task: TaskId }
   | { readonly event: string; readonly id: string };
@@ -39,7 +39,7 @@ export interface StoredJobOptions extends JobOptions {
   readonly priority: Priority | null;
   /** When it starts, in place of what it was submitted with; null if nobody has changed it. */
   readonly runAt: Instant | null;
-  /** Null for a job that a client, a schedule or a call has started. */
+  /** Null for a job that a client or a schedule has started. */
   readonly startedBy: StartedBy | null;
 }
 
