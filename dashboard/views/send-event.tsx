@@ -46,14 +46,7 @@ function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
     on: on ?? [],
   }));
   const known = [...new Set(listeners.flatMap(({ on }) => on.map(eventOf)))].toSorted();
-  const started = listeners.flatMap(({ flow, on }) => {
-    const starts = on.filter((each) => eventOf(each) === event);
-    if (starts.length === 0) return [];
-    // The server decides by the data.
-    return [
-      starts.every((each) => typeof each === 'string') ? flow : `${flow} (if its data matches)`,
-    ];
-  });
+  const started = listeners.flatMap(({ flow, on }) => startedWords(flow, on, event));
   if (sent.value !== null) return <Started event={event} jobs={sent.value} close={close} />;
   return (
     <Confirm
@@ -100,6 +93,15 @@ function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
       <JsonInput label="Data (JSON, or nothing for null)" text={text} example='{"id": "A-7"}' />
     </Confirm>
   );
+}
+
+/** The flow, if the event starts it. The server decides by the data. */
+function startedWords(flow: string, on: NonNullable<FlowShape['on']>, event: string): string[] {
+  const starts = on.filter((each) => eventOf(each) === event);
+  if (starts.length === 0) return [];
+  return [
+    starts.every((each) => typeof each === 'string') ? flow : `${flow} (if its data matches)`,
+  ];
 }
 
 function eventOf(start: NonNullable<FlowShape['on']>[number]): string {

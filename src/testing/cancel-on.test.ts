@@ -96,7 +96,7 @@ test('what the schema fills by default counts alike, submitted or started by nam
   }
 });
 
-test('a default that nobody knows when the job is started by name fails it, and is told', async () => {
+test('a default that nobody knows when the job is started by name fails it, with the reason', async () => {
   const given = z.object({ id: z.string().optional() });
   const flow = defineFlow({
     name: 'hidden',

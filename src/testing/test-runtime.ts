@@ -1,20 +1,6 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
-import {
-  MillraceError,
-  withJobFields,
-  isFinished,
-  isObject,
-  readMoment,
-  readStarter,
-} from '../scheduler/core/index.ts';
-import type {
-  Explanation,
-  Instant,
-  JobId,
-  Json,
-  Priority,
-  TaskId,
-} from '../scheduler/core/index.ts';
+import { MillraceError, withJobFields, isFinished, isObject } from '../scheduler/core/index.ts';
+import type { Explanation, JobId, Json, Priority, TaskId } from '../scheduler/core/index.ts';
 import {
   ExecutorRegistry,
   FatalError,
@@ -28,7 +14,7 @@ import { submissionOf } from '../tasks/flow/index.ts';
 import { VirtualClock, durationMs } from '../kit/index.ts';
 import type { Duration } from '../kit/index.ts';
 import type { JobReply, JobShape } from '../scheduler/contract/index.ts';
-import { JobError, labelTerms, starterText } from '../client/index.ts';
+import { JobError } from '../client/index.ts';
 import type {
   Document,
   JobRef,
@@ -55,6 +41,7 @@ import { sendInMemory } from './test-events.ts';
 import type { TestJob, TestRuntimeOptions, TestSubmit } from './test-job.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
+import { testFilter } from './test-filter.ts';
 import { testQueues } from './test-queues.ts';
 import { testSchedules } from './test-schedules.ts';
 import { VirtualTime } from './time.ts';
@@ -290,17 +277,8 @@ export class TestRuntime {
 
   /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), those of a time, or all. */
   async jobs(match: string | JobsMatch = {}): Promise<readonly string[]> {
-    const { since, until, labels, startedBy, ...filter }: JobsMatch =
-      typeof match === 'string' ? { name: match } : match;
-    const starter = starterText(startedBy);
-    const rows = await this.#led.store.jobs(0, {
-      limit: JOBS_MAX,
-      ...filter,
-      ...(labels === undefined ? {} : { labels: labelTerms(labels) }),
-      ...(starter === undefined ? {} : { startedBy: readStarter(starter, '/startedBy') }),
-      ...(since === undefined ? {} : { since: momentOf('since', since) }),
-      ...(until === undefined ? {} : { until: momentOf('until', until) }),
-    });
+    const filter = testFilter(typeof match === 'string' ? { name: match } : match);
+    const rows = await this.#led.store.jobs(0, { limit: JOBS_MAX, ...filter });
     return rows.map(({ id }) => id);
   }
 
@@ -389,9 +367,6 @@ export class TestRuntime {
 export function createTestRuntime(options: TestRuntimeOptions = {}): Promise<TestRuntime> {
   return TestRuntime.start(options);
 }
-
-const momentOf = (field: string, time: Date | string): Instant =>
-  readMoment(typeof time === 'string' ? time : time.getTime(), () => `/${field}`);
 
 const hasEnd = (spec: Json): boolean => isObject(spec) && ('endAt' in spec || 'maxRuns' in spec);
 

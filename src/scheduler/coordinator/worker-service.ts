@@ -7,7 +7,6 @@ import type {
   Instant,
   JobId,
   LeaseName,
-  Json,
   NodeId,
   NodeOffer,
   OperatorDeclaration,
@@ -213,7 +212,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   };
 
   async report(session: Session, given: readonly WorkerReport[]): Promise<ReportReply> {
-    const { settings, planner } = this.#options;
+    const { settings, planner, flows } = this.#options;
     const fragments = fragmentsIn(this.#options, session, given);
     const { reports, unregistered } =
       fragments.size === 0 || planner?.fragments === undefined
@@ -222,8 +221,8 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     const checks = {
       settings,
       jobOf: (lease: LeaseName) => this.#jobOf(lease),
-      documentOf: (called: unknown) => this.#options.flows.document(called),
-      listening: (event: string, data: () => Json) => this.#options.flows.listening(event, data),
+      documentOf: (called: unknown) => flows.document(called),
+      listening: flows.listening.bind(flows),
     };
     const items = reports.map((report) => checkedReport(report, checks));
     await prepareEvents(this.#options.dispatcher, items);
