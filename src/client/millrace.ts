@@ -76,6 +76,7 @@ export type {
   FlowGraph,
   FlowGraphTask,
   FlowKit,
+  Failure,
   FlowParts,
   OwnSchedule,
   FunctionParts,

@@ -109,7 +109,7 @@ export class TestRuntime {
     fleet.learn(NO_SQL);
     const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, realTimeoutMs });
     const { flows = [] } = options;
-    runtime.#learn([...(options.tasks ?? []), ...flows.flatMap((flow) => definitionsOf(flow))]);
+    runtime.#learn([...(options.tasks ?? []), ...flows].flatMap((each) => definitionsOf(each)));
     for (const flow of flows) fleet.learnFlow(flow);
     for (const task of options.tasks ?? []) executors.publish(task);
     await fleet.start();

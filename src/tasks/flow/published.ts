@@ -29,6 +29,7 @@ import type { GraphTask, GraphTest } from './graph.ts';
 import type { Pointed } from './placeholder.ts';
 import { pointerOf } from './pointer.ts';
 import type { Part } from './template.ts';
+import { type FailureHook, failureTemplate } from './when-failed.ts';
 
 export function declarationOf(
   shape: FlowShape,
@@ -59,15 +60,17 @@ export function taskDeclaration(
   return versioned(name, schema === undefined ? ANYTHING : jsonSchemaOf(schema), template);
 }
 
-/** What starts a flow by itself, events and schedules, and the events that cancel its jobs. */
+/** What starts a flow by itself, events and schedules, what cancels its jobs, and what runs when they fail. */
 export interface FlowStarts {
   readonly on: readonly WrittenStart[];
   readonly schedules: readonly JsonObject[];
   readonly cancels: Parameters<typeof cancelsTemplate>[0];
+  readonly hook: FailureHook | null;
 }
 
-function startFields({ on, schedules, cancels }: FlowStarts): JsonObject {
+function startFields({ on, schedules, cancels, hook }: FlowStarts): JsonObject {
   return {
+    ...failureTemplate(hook),
     ...cancelsTemplate(cancels),
     ...(on.length === 0 ? {} : { [EVENTS_FIELD]: on }),
     ...(schedules.length === 0 ? {} : { [SCHEDULES_FIELD]: schedules }),

@@ -26,6 +26,7 @@ import {
   checkDocument,
   plainOptions,
 } from './options.ts';
+import { type FailurePart, failureField, failureHook } from './when-failed.ts';
 import { type Maybe, andThen, checkSchema, conformInput, conformResult } from './schema.ts';
 
 /** What a flow can use as a task: it has a name, and types for what goes in and comes out. */
@@ -73,7 +74,8 @@ export interface TaskParts<
     TaskDefaults,
     JobParts<TaskInputOf<In, Given>>,
     BatchPart<TaskInputOf<In, Given>>,
-    ScheduleParts<[In] extends [StandardSchemaV1] ? StandardSchemaV1.InferInput<In> : Given> {
+    ScheduleParts<[In] extends [StandardSchemaV1] ? StandardSchemaV1.InferInput<In> : Given>,
+    FailurePart<TaskInputOf<In, Given>> {
   /** Unique among all tasks of a cluster: workers offer it under this name. */
   readonly name: string;
   /** What the handler is given is checked by it, and is what it makes of it. */
@@ -101,7 +103,18 @@ export interface TaskParts<
 }
 
 const FIELDS = [
-  ...['name', 'input', 'output', 'on', 'cancelOn', 'schedule', 'thread', 'run', 'batch'],
+  ...[
+    'name',
+    'input',
+    'output',
+    'on',
+    'cancelOn',
+    'whenFailed',
+    'schedule',
+    'thread',
+    'run',
+    'batch',
+  ],
   ...JOB_FIELDS,
   ...DEFAULT_FIELDS,
 ];
@@ -142,9 +155,9 @@ export function defineTask<
 export function defineTask(
   parts: Omit<
     TaskParts<StandardSchemaV1, StandardSchemaV1, never, unknown>,
-    keyof AnyJobParts | 'schedule'
+    keyof AnyJobParts | 'schedule' | 'whenFailed'
   > &
-    AnyJobParts & { readonly schedule?: unknown },
+    AnyJobParts & { readonly schedule?: unknown; readonly whenFailed?: unknown },
 ): Task<unknown, Json> {
   const about = checkedName('Task', parts);
   refuseUnknownFields(about, parts, FIELDS);
@@ -180,7 +193,8 @@ export function defineTask(
     parts.schedule,
     (given) => conform(given ?? null),
   );
-  const declared = { on, schedules, cancels, job };
+  const hook = failureHook(about, name, parts.whenFailed, taskOf);
+  const declared = { on, schedules, cancels, hook, job };
   const ownFields = fieldsByInput(about, inputSchema, declared);
 
   return Object.freeze({
@@ -189,6 +203,7 @@ export function defineTask(
     inputSchema,
     outputSchema,
     ...(thread === undefined ? {} : { thread }),
+    ...(hook === null ? {} : { whenFailed: hook.task }),
     declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject, declared),
     async run(input: Json, context: TaskContext): Promise<unknown> {
       const returned = await parts.run(await conform(input), context);
@@ -200,10 +215,19 @@ export function defineTask(
       return andThen(conform(given), () => ({
         name,
         ...ownFields(given),
+        ...failureField(hook, given),
         tasks: [{ id: name, ...usable.toTask(input) }],
       }));
     },
   } satisfies Task<unknown, Json>);
+}
+
+/** A task with this handler, and nothing else to say of it. */
+export function taskOf(
+  name: string,
+  run: (input: never, context: TaskContext) => unknown,
+): TaskDefinition {
+  return defineTask({ name, run });
 }
 
 /** Null for a task that says nothing of its jobs. */

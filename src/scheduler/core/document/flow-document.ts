@@ -68,6 +68,7 @@ export function flowDocument(
     ...gaps.labels(template['labels']),
     ...gaps.keys(template),
     ...gaps.cancels(template['cancelOn']),
+    ...wholeInput(template['whenFailed'], input),
     name,
   };
   if (isTask) return { ...document, tasks: [{ ...single, input: asLiteral(input) }] };
@@ -215,6 +216,12 @@ class Gaps {
       `It is missing, and a key or condition of the flow '${this.#flow}' needs it.`,
     );
   }
+}
+
+/** It gets the input as it was given. */
+function wholeInput(whenFailed: Json | undefined, input: Json): JsonObject {
+  if (!isObject(whenFailed) || !isGap(whenFailed['input'])) return {};
+  return { whenFailed: { ...whenFailed, input } };
 }
 
 function isGap(value: Json | undefined): value is JsonObject {
