@@ -35,7 +35,7 @@ import type {
   SubmitOptions,
 } from './options.ts';
 import { sentJobs } from './send-event.ts';
-import type { SendOptions, SentJobs } from './send-event.ts';
+import type { NewEvent, SendOptions, SentJobs } from './send-event.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { sqlOver } from './sql/sql-query.ts';
@@ -92,6 +92,14 @@ export class FlowClient extends HttpClient implements Client {
 
   async send(event: string, data?: unknown, options?: SendOptions): Promise<SentJobs> {
     return sentJobs(await this.sendEvent(event, data, options));
+  }
+
+  async sendMany(
+    events: readonly NewEvent[],
+    options?: CallOptions,
+  ): Promise<readonly (SentJobs | Error)[]> {
+    const sent = await this.sendEvents(events, options);
+    return sent.map((each) => (isMillraceError(each) ? each : sentJobs(each)));
   }
 
   flows(options?: CallOptions): Promise<readonly FlowShape[]> {

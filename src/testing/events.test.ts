@@ -198,3 +198,15 @@ test.each([
   const define = (): unknown => defineTask({ name: 't', on: on as never, run: () => 1 });
   expect(define).toThrow(why);
 });
+
+test('several events are sent at once, and one that is refused does not affect the others', async () => {
+  await using runtime = await createTestRuntime({ flows });
+  const [first, second, third] = await runtime.sendMany([
+    { event: 'order.retried', data: { id: 'A', cents: 1 }, id: 'e1' },
+    { event: 'millrace.job.failed' },
+    { event: 'order.retried', data: { id: 'A', cents: 1 }, id: 'e1' },
+  ]);
+  expect(first).toMatchObject([{ flow: 'charge-order', isNew: true }]);
+  expect(second).toMatchObject({ code: 'bad_input' });
+  expect(third).toMatchObject([{ isNew: false, because: 'sent_before' }]);
+});

@@ -4,7 +4,7 @@ import { isMillraceError } from '../scheduler/core/index.ts';
 import type { JobId } from '../scheduler/core/index.ts';
 import type { JobService } from '../scheduler/contract/index.ts';
 import { sentJobs } from '../client/index.ts';
-import type { SendOptions, SentJobs } from '../client/index.ts';
+import type { NewEvent, SendOptions, SentJobs } from '../client/index.ts';
 
 /** As a client answers it. */
 export async function sendInMemory(
@@ -25,4 +25,20 @@ export async function sendInMemory(
       return { flow, id: jobId, state, isNew, ...defined({ because }) };
     }),
   });
+}
+
+export async function sendAllInMemory(
+  events: readonly NewEvent[],
+  send: (event: NewEvent) => Promise<SentJobs>,
+): Promise<readonly (SentJobs | Error)[]> {
+  const sent: (SentJobs | Error)[] = [];
+  for (const event of events) {
+    try {
+      sent.push(await send(event));
+    } catch (error) {
+      if (!isMillraceError(error)) throw error;
+      sent.push(error);
+    }
+  }
+  return sent;
 }

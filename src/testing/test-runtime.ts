@@ -19,6 +19,7 @@ import type {
   Document,
   JobRef,
   JobsMatch,
+  NewEvent,
   Queues,
   ResultOfJob,
   Schedules,
@@ -37,7 +38,7 @@ import { Fleet } from './fleet.ts';
 import { History } from './history.ts';
 import type { Execution } from './history.ts';
 import { standstillOf } from './standstill.ts';
-import { sendInMemory } from './test-events.ts';
+import { sendAllInMemory, sendInMemory } from './test-events.ts';
 import type { TestJob, TestRuntimeOptions, TestSubmit } from './test-job.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
@@ -160,6 +161,13 @@ export class TestRuntime {
   send(event: string, data?: unknown, options: SendOptions = {}): Promise<SentJobs> {
     const newId = (): JobId => this.#nextJobId();
     return sendInMemory(this.#led.leader.jobs, newId, event, data, options);
+  }
+
+  /** Sends several events, one after the other; one that is refused has an error in its place. */
+  sendMany(events: readonly NewEvent[]): Promise<readonly (SentJobs | Error)[]> {
+    return sendAllInMemory(events, ({ event, data, ...options }) =>
+      this.send(event, data, options),
+    );
   }
 
   async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {

@@ -172,6 +172,9 @@ describe('a runtime', () => {
     expect(bad?.error).toMatchObject({ code: 'bad_input', path: '/input/value' });
     expect(await own.send('tock', 1)).toEqual([]);
     const alone = await own.submit(approve, undefined, { singleton: { key: 'one' } });
+    const [asked, wrong] = await own.sendMany([{ event: 'ask' }, { event: 'a b' }]);
+    expect(asked).toMatchObject([{ id: alone.id, isNew: false, because: 'singleton' }]);
+    expect(wrong).toMatchObject({ code: 'bad_input' });
     expect(await own.send('ask')).toMatchObject([
       { id: alone.id, isNew: false, because: 'singleton' },
     ]);

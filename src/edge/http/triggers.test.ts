@@ -68,6 +68,51 @@ test('of a job that is not new it says why: the event again, or a singleton that
   }
 });
 
+test('several events in one call have an answer each, in order', async () => {
+  await publish(flow('one', ['tick']), flow('two', ['tock']));
+  const sent = (body: unknown): Promise<Heard> => bench.call('POST', '/api/v1/triggers', body);
+  const [data, labels] = [{ n: 1 }, { a: 'b' }];
+  const { status, body } = await sent([
+    { event: 'tick', data, id: 'e1', labels },
+    { event: 'tack' },
+    { event: 'tock', data: {} },
+    { event: 'tick', data, id: 'e1' },
+    { event: 'a b' },
+    { data },
+    'tick',
+    { event: 'tock', data, ids: 'x' },
+    { event: 'tock', data },
+  ]);
+  expect(status).toBe(207);
+  const one = { flow: 'one', state: 'queued' };
+  expect(body).toMatchObject([
+    { event: 'tick', id: 'e1', jobs: [{ ...one, isNew: true }] },
+    {
+      event: 'tack',
+      jobs: [],
+      note: "No flow is started by 'tack', and no job waits for it. Did you mean 'tick'?",
+    },
+    { event: 'tock', jobs: [{ flow: 'two', error: { code: 'bad_input', path: '/input/n' } }] },
+    { event: 'tick', id: 'e1', jobs: [{ ...one, isNew: false, because: 'sent_before' }] },
+    { error: { code: 'bad_input' } },
+    { error: { code: 'bad_input', path: '/event' } },
+    { error: { code: 'bad_input' } },
+    { error: { code: 'bad_input', path: '/ids' } },
+    { event: 'tock', jobs: [{ flow: 'two', isNew: true }] },
+  ]);
+  expect((await bench.call('GET', '/api/v1/jobs?label=a:b')).body.jobs).toHaveLength(1);
+  expect((await sent([{ event: 'tick', data }])).status).toBe(201);
+  expect((await sent([{ event: 'tick', data, id: 'e1' }])).status).toBe(200);
+});
+
+test.each([
+  ['an empty list', [], 400],
+  ['an event that is alone', { event: 'tick' }, 400],
+  ['too long a list', Array.from({ length: 1_001 }, () => ({ event: 'tick' })), 413],
+])('%s is refused', async (_what, body, status) => {
+  expect((await bench.call('POST', '/api/v1/triggers', body)).status).toBe(status);
+});
+
 test('jobs are listed, and acted on, by the event that has started them', async () => {
   await publish(flow('one', ['tick', 'tock']));
   const [a, b] = [

@@ -56,7 +56,7 @@ const flowFields: Readonly<Record<string, Schema>> = {
   nodes: described('Live nodes that have it.', listOf(text)),
 };
 
-export type FlowSchemaName = 'FlowList' | 'SentEvent';
+export type FlowSchemaName = 'FlowList' | 'SentEvent' | 'SentEvents';
 
 export const flowSchemas: Readonly<Record<FlowSchemaName, Schema>> = {
   FlowList: record(
@@ -100,4 +100,9 @@ export const flowSchemas: Readonly<Record<FlowSchemaName, Schema>> = {
       },
     },
   ),
+  SentEvents: {
+    description: 'One answer for each event, in order.',
+    ...listOf({ anyOf: [ref('SentEvent'), ref('NotSubmitted')] }),
+    examples: [[{ event: 'tick', id: 'evt_1', jobs: [], woken: [], cancelled: [] }]],
+  },
 };

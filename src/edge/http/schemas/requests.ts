@@ -59,6 +59,7 @@ export type RequestSchemaName =
   | 'JobDocumentOrList'
   | 'FlowStart'
   | 'EventRequest'
+  | 'EventList'
   | 'CancelRequest'
   | 'PriorityRequest'
   | 'RescheduleRequest'
@@ -101,6 +102,22 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
       labels: described('Of each new job.', { type: 'object', additionalProperties: text }),
     }),
     examples: [{ data: { id: 'A-7', cents: 1_999 }, id: 'evt_1' }],
+  },
+  EventList: {
+    description: 'Events, each with its name.',
+    ...listOf(
+      record(
+        'An event.',
+        {
+          event: text,
+          data: described('As of one event.', anything),
+          id: described('The same id again starts nothing new.', text),
+          labels: described('Of each new job.', { type: 'object', additionalProperties: text }),
+        },
+        { optional: ['data', 'id', 'labels'] },
+      ),
+    ),
+    examples: [[{ event: 'order.created', data: { id: 'A-7' }, id: 'evt_1' }]],
   },
   CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
   PriorityRequest: record(
