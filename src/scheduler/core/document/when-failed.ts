@@ -9,10 +9,10 @@ import { readTask, taskFields } from './task.ts';
 import { asLiteral } from './template.ts';
 
 /** The id of the task in its job. */
-export const FAILED_TASK = 'failed' as TaskId;
+const FAILED_TASK = 'failed' as TaskId;
 
 /** It is kept with the options of the job, in memory as long as the job lives: a larger input is left out. */
-export const FAILURE_INPUT_CHARS_MAX: number = 32 * 1024;
+const FAILURE_INPUT_CHARS_MAX = 32 * 1024;
 
 /** As text, because stores look for fields in the text around it. Null without it. */
 export function readWhenFailed(job: Fields, settings: Settings, priority: Priority): string | null {
