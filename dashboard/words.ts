@@ -1,5 +1,6 @@
 /** Numbers, times and sizes as people read them. */
 import { signal } from '@preact/signals';
+import type { FlowShape } from '../src/scheduler/contract/index.ts';
 import { clockAheadMs } from './api/call.ts';
 
 /** The server's time, once a second: whatever shows an age follows it. */
@@ -114,3 +115,10 @@ export function bytes(value: number): string {
 
 /** The end is what differs between ids that grow with time. */
 export const shortId = (id: string): string => (id.length <= 14 ? id : `…${id.slice(-10)}`);
+
+/** An event that starts a flow: `order.created`, or `order.created (region = eu)`. */
+export function startWords(start: NonNullable<FlowShape['on']>[number]): string {
+  if (typeof start === 'string') return start;
+  const fields = Object.entries(start.match).map(([field, value]) => `${field} = ${value}`);
+  return `${start.event} (${fields.join(', ')})`;
+}

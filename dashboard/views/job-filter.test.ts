@@ -20,6 +20,7 @@ test.each([
   ['state:failed,running', {}],
   ['label.team=billing label.tier:gold', { labels: ['team:billing', 'tier:gold'] }],
   ['label.note="two words" state:failed', { state: 'failed', labels: ['note:two words'] }],
+  ['schedule:nightly by:event/tick/e1', { schedule: 'nightly', startedBy: 'event/tick/e1' }],
   ['a=b', { name: 'a=b' }],
   ['', {}],
 ])('%s asks the server for %j', (text, expected) => {
@@ -27,10 +28,11 @@ test.each([
 });
 
 test.each([
+  ['by:ann', "'by' takes what has started the job: by:event/order.created, by:job/ID."],
   ['state:wrong', "'wrong' is not a state. Use queued, running, succeeded, failed, cancelled."],
   [
     'stat:failed',
-    "'stat' is not known. Use state, name, id, schedule, waits, age, took or label.KEY.",
+    "'stat' is not known. Use state, name, id, schedule, by, waits, age, took or label.KEY.",
   ],
   ['label.a=1 label.a=2', "'label.a=2': there is a label already."],
   ['label.a>1', "'label.a' takes an equals sign: label.a=1."],

@@ -10,6 +10,8 @@ export type Term =
   | { readonly kind: 'name'; readonly name: string; readonly isPrefix: boolean }
   | { readonly kind: 'id'; readonly id: string }
   | { readonly kind: 'schedule'; readonly id: string }
+  /** `event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`. */
+  | { readonly kind: 'by'; readonly starter: string }
   | { readonly kind: 'label'; readonly key: string; readonly value: string }
   /** `*` for any signal. */
   | { readonly kind: 'waits'; readonly signal: string }
@@ -35,6 +37,7 @@ const UNIT_MS: Readonly<Record<string, number>> = {
   d: 86_400_000,
 };
 
+const STARTER = /^(?:event|job)\/[\w.:@+=-]{1,200}(?:\/.+)?$/s;
 const SIGNAL = /^(?:\*|[\w.:@+=-]{1,200})$/;
 
 export function parseFilter(text: string): Parsed {
@@ -102,6 +105,10 @@ function keyed(key: string, op: string, value: string): Term | string {
       return op === ':'
         ? { kind: 'schedule', id: value }
         : `'schedule' takes a colon: schedule:nightly.`;
+    case 'by':
+      if (op !== ':' || !STARTER.test(value))
+        return `'by' takes what has started the job: by:event/order.created, by:job/ID.`;
+      return { kind: 'by', starter: value };
     case 'waits':
       if (op !== ':' || !SIGNAL.test(value))
         return `'waits' takes a signal: waits:approval, waits:*.`;
@@ -114,7 +121,7 @@ function keyed(key: string, op: string, value: string): Term | string {
       return { kind: key, op: op === '<' ? '<' : '>', ms: Number(number) * (UNIT_MS[unit] ?? 1) };
     }
     default:
-      return `'${key}' is not known. Use state, name, id, schedule, waits, age, took or label.KEY.`;
+      return `'${key}' is not known. Use state, name, id, schedule, by, waits, age, took or label.KEY.`;
   }
 }
 
@@ -133,6 +140,8 @@ export function serverPart(
   readonly name?: string;
   readonly labels?: readonly string[];
   readonly waitingFor?: string;
+  readonly schedule?: string;
+  readonly startedBy?: string;
   readonly since?: string;
   readonly until?: string;
 } {
@@ -144,6 +153,8 @@ export function serverPart(
     term.kind === 'label' ? [`${term.key}:${term.value}`] : [],
   );
   const waiting = terms.flatMap(({ term }) => (term.kind === 'waits' ? [term.signal] : []))[0];
+  const schedule = terms.flatMap(({ term }) => (term.kind === 'schedule' ? [term.id] : []))[0];
+  const by = terms.flatMap(({ term }) => (term.kind === 'by' ? [term.starter] : []))[0];
   const times = terms.flatMap(({ term }) => {
     if (term.kind !== 'age') return [];
     // A search for a thousand years is a search all the same.
@@ -155,6 +166,8 @@ export function serverPart(
     ...(name === undefined ? {} : { name }),
     ...(labels.length === 0 ? {} : { labels }),
     ...(waiting === undefined ? {} : { waitingFor: waiting }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(by === undefined ? {} : { startedBy: by }),
     ...(Object.fromEntries(times) as { readonly since?: string; readonly until?: string }),
   };
 }
@@ -164,7 +177,6 @@ export const hasLocalPart = (terms: readonly ParsedTerm[]): boolean =>
   terms.some(
     ({ term }) =>
       term.kind === 'took' ||
-      term.kind === 'schedule' ||
       (term.kind === 'name' && term.isPrefix) ||
       (term.kind === 'state' && term.states.length > 1),
   );
@@ -180,6 +192,9 @@ export function fits(job: JobSummary, terms: readonly ParsedTerm[], nowMs: numbe
         return job.id === term.id;
       case 'schedule':
         return job.scheduleId === term.id;
+      case 'by':
+        // The server has looked for it.
+        return job.startedBy !== null;
       case 'label':
         return Object.hasOwn(job.labels, term.key) && job.labels[term.key] === term.value;
       case 'waits':

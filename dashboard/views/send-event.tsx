@@ -1,7 +1,7 @@
 /** An event that starts flows: the form to send one, and what it has started. */
 import { useSignal } from '@preact/signals';
 import type { JSX } from 'preact';
-import type { FlowShape } from '../../src/scheduler/contract/index.ts';
+import type { EventJobReason, FlowShape } from '../../src/scheduler/contract/index.ts';
 import { call, post } from '../api/call.ts';
 import { Confirm, Dialog } from '../parts/dialog.tsx';
 import { useFreshId } from '../parts/fresh-id.ts';
@@ -14,6 +14,7 @@ interface SentJob {
   readonly flow: string;
   readonly id?: string;
   readonly isNew?: boolean;
+  readonly because?: EventJobReason;
   readonly error?: { readonly detail?: string; readonly title?: string };
 }
 
@@ -44,8 +45,8 @@ function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
     flow,
     on: on ?? [],
   }));
-  const known = [...new Set(listeners.flatMap(({ on }) => on))].toSorted();
-  const started = listeners.filter(({ on }) => on.includes(event)).map(({ flow }) => flow);
+  const known = [...new Set(listeners.flatMap(({ on }) => on.map(eventOf)))].toSorted();
+  const started = listeners.flatMap(({ flow, on }) => startedWords(flow, on, event));
   if (sent.value !== null) return <Started event={event} jobs={sent.value} close={close} />;
   return (
     <Confirm
@@ -94,6 +95,19 @@ function SendEvent({ close }: { readonly close: () => void }): JSX.Element {
   );
 }
 
+/** The flow, if the event starts it. The server decides by the data. */
+function startedWords(flow: string, on: NonNullable<FlowShape['on']>, event: string): string[] {
+  const starts = on.filter((each) => eventOf(each) === event);
+  if (starts.length === 0) return [];
+  return [
+    starts.every((each) => typeof each === 'string') ? flow : `${flow} (if its data matches)`,
+  ];
+}
+
+function eventOf(start: NonNullable<FlowShape['on']>[number]): string {
+  return typeof start === 'string' ? start : start.event;
+}
+
 function Started(props: {
   readonly event: string;
   readonly jobs: readonly SentJob[];
@@ -105,7 +119,7 @@ function Started(props: {
       <div class="dialog-body">
         {jobs.length === 0 && <p>No flow listens to it: nothing has started.</p>}
         <ul>
-          {jobs.map(({ flow, id, isNew, error }) => (
+          {jobs.map(({ flow, id, isNew, because, error }) => (
             <li key={flow}>
               {id === undefined ? (
                 <>
@@ -116,7 +130,10 @@ function Started(props: {
                   <a href={link(['jobs', id])} onClick={close}>
                     {flow}
                   </a>
-                  {isNew === false && ', which was there before'}
+                  {isNew === false &&
+                    (because === 'singleton'
+                      ? ', which is live: a singleton is not started beside it'
+                      : ', which the event has started before')}
                 </>
               )}
             </li>

@@ -72,6 +72,15 @@ test('a time is a filter, too: a duration counts back by the clock of the server
   });
 });
 
+test('a schedule and what has started them are filters, too', async () => {
+  ends(none);
+  await millrace('rerun', '--schedule', 'nightly', '--started-by', 'event/tick');
+  expect(JSON.parse(server.received[0]?.body ?? '')).toEqual({
+    action: 'rerun',
+    filter: { schedule: 'nightly', startedBy: 'event/tick' },
+  });
+});
+
 test('what failed is listed, and is the exit code', async () => {
   const errors = [{ job: 'j-7', message: 'It is gone.' }];
   ends({ ...none, found: 2, changed: 1, failed: 1, errors });

@@ -16,6 +16,8 @@ export interface MatchFlags {
   readonly name?: string;
   readonly label?: readonly string[];
   readonly waitingFor?: string;
+  readonly schedule?: string;
+  readonly startedBy?: string;
   readonly since?: string;
   readonly until?: string;
 }
@@ -26,7 +28,17 @@ export function declareMatch(command: Command): void {
     .option('--name <name>', 'all jobs with this name')
     .option('--label <key=value>', 'all jobs with this label; repeat it for several', collected)
     .option('--waiting-for <signal>', "all jobs that wait for this signal; '*' for any signal");
+  declareOrigins(command, 'all jobs');
   declareTimes(command, 'all jobs');
+}
+
+export function declareOrigins(command: Command, which: string): void {
+  command
+    .option('--schedule <id>', `${which} of this schedule`)
+    .option(
+      '--started-by <what>',
+      `${which} that it has started: event/NAME, event/NAME/ID, job/ID or job/ID/TASK`,
+    );
 }
 
 export function declareTimes(command: Command, which: string): void {
@@ -36,8 +48,9 @@ export function declareTimes(command: Command, which: string): void {
 }
 
 export function isMatch(flags: MatchFlags): boolean {
-  const { state, name, label, waitingFor, since, until } = flags;
-  return [state, name, label, waitingFor, since, until].some((each) => each !== undefined);
+  const { state, name, label, waitingFor, schedule, startedBy, since, until } = flags;
+  const all = [state, name, label, waitingFor, schedule, startedBy, since, until];
+  return all.some((each) => each !== undefined);
 }
 
 interface OneOrAll {
@@ -83,12 +96,13 @@ function matchOption(
 
 /** Times are read, but not yet those that count back from now: see `datedMatch`. */
 export function jobsOption(flags: MatchFlags): JobsMatch {
-  const { state, name, label, waitingFor, since, until } = flags;
+  const { state, name, label, waitingFor, schedule, startedBy, since, until } = flags;
   return {
     ...(state === undefined ? {} : { state: stateOption(state) }),
     ...(name === undefined ? {} : { name }),
     ...(label === undefined ? {} : { labels: labelOption(label) }),
     ...(waitingFor === undefined ? {} : { waitingFor }),
+    ...defined({ schedule, startedBy }),
     ...(since === undefined ? {} : { since: timeOption('--since', since) }),
     ...(until === undefined ? {} : { until: timeOption('--until', until) }),
   };

@@ -30,7 +30,7 @@ import type {
 } from './options.ts';
 import type { Queues } from './queues.ts';
 import type { Schedules } from './schedules.ts';
-import type { SendOptions, SentJobs } from './send-event.ts';
+import type { NewEvent, SendOptions, SentJobs } from './send-event.ts';
 import type { Sql } from './sql/sql.ts';
 
 /** Returned by `createRuntime()` and `connect(url)`. */
@@ -51,6 +51,11 @@ export interface Client extends AsyncDisposable {
    * that wait for the event are `woken`, and jobs that name it in `cancelOn` are `cancelled`.
    */
   send(event: string, data?: unknown, options?: SendOptions): Promise<SentJobs>;
+  /** Sends several events at once, in order, each as `send` does. An event that is refused has an error in its place. */
+  sendMany(
+    events: readonly NewEvent[],
+    options?: CallOptions,
+  ): Promise<readonly (SentJobs | Error)[]>;
   /** The flows that can be started by name, with the JSON Schemas of their inputs. */
   flows(options?: CallOptions): Promise<readonly FlowShape[]>;
   /** Submits many jobs at once. A refused one does not affect the others: its answer is an error. */

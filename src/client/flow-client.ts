@@ -1,9 +1,9 @@
 /** The client for programs: what `connect` returns, and what a runtime returns with its own node. */
 import { uuidv7 } from 'uuidv7';
-import { MillraceError, isMillraceError } from '../scheduler/core/index.ts';
+import { MillraceError, isMillraceError, withJobFields } from '../scheduler/core/index.ts';
 import type { Json } from '../scheduler/core/index.ts';
 import type { Callable, TaskDefinition } from '../tasks/executors/index.ts';
-import { definitionsOf, withSubmitOptions } from '../tasks/executors/index.ts';
+import { definitionsOf, submitFields } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
 import type {
   BulkAction,
@@ -35,7 +35,7 @@ import type {
   SubmitOptions,
 } from './options.ts';
 import { sentJobs } from './send-event.ts';
-import type { SendOptions, SentJobs } from './send-event.ts';
+import type { NewEvent, SendOptions, SentJobs } from './send-event.ts';
 import { schedulesOver } from './schedules.ts';
 import type { Schedules } from './schedules.ts';
 import { sqlOver } from './sql/sql-query.ts';
@@ -74,7 +74,7 @@ export class FlowClient extends HttpClient implements Client {
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#offer(tasks);
     const { id, isNew } = await this.submitDocument(
-      withSubmitOptions(document, options, Date.now()),
+      withJobFields(document, submitFields(options, Date.now())),
       options,
     );
     return this.#handle(id, isNew, readResult as Read<ResultOfJob<What>>);
@@ -85,13 +85,21 @@ export class FlowClient extends HttpClient implements Client {
     input?: unknown,
     options: SubmitOptions = {},
   ): Promise<JobHandle<Json>> {
-    const body = withSubmitOptions(input === undefined ? {} : { input }, options, Date.now());
+    const body = { input, ...submitFields(options, Date.now()) };
     const { id, isNew } = await this.startFlow(flow, body, options);
     return this.#handle(id, isNew, (result) => result);
   }
 
   async send(event: string, data?: unknown, options?: SendOptions): Promise<SentJobs> {
     return sentJobs(await this.sendEvent(event, data, options));
+  }
+
+  async sendMany(
+    events: readonly NewEvent[],
+    options?: CallOptions,
+  ): Promise<readonly (SentJobs | Error)[]> {
+    const sent = await this.sendEvents(events, options);
+    return sent.map((each) => (isMillraceError(each) ? each : sentJobs(each)));
   }
 
   flows(options?: CallOptions): Promise<readonly FlowShape[]> {
@@ -208,7 +216,7 @@ type ReadJob = Awaited<ReturnType<typeof submissionOf>>;
 async function readSubmission({ what, input, options = {} }: Submission): Promise<ReadJob | Error> {
   try {
     const { document, ...rest } = await submissionOf(what, input);
-    return { document: withSubmitOptions(document, options, Date.now()), ...rest };
+    return { document: withJobFields(document, submitFields(options, Date.now())), ...rest };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }

@@ -62,10 +62,10 @@ import type {
 } from './options.ts';
 import { queuesOver } from './queues.ts';
 import type { Queues } from './queues.ts';
-import { type SendOptions, type SentEvent, sendEvent } from './send-event.ts';
+import { sendEvent, sendEvents } from './send-event.ts';
+import type { NewEvent, SendOptions, SentEvent } from './send-event.ts';
 import { QueryCalls } from './sql/query-calls.ts';
-import { sendPortion, submitPortions } from './submit-many.ts';
-import type { SendPortion } from './submit-many.ts';
+import { type SendPortion, sendPortion, submitPortions } from './submit-many.ts';
 import { nameIn, traced } from './submit-span.ts';
 import { watchJob } from './watch-job.ts';
 
@@ -158,6 +158,11 @@ export class HttpClient {
   /** Starts every flow that listens to the event; however often the call has to be repeated, each one once. */
   sendEvent(event: string, data: unknown, options?: SendOptions): Promise<SentEvent> {
     return sendEvent(this.#caller, this.#pace, event, data, this.limited(options));
+  }
+
+  /** One answer for each event, in order. */
+  sendEvents(events: readonly NewEvent[], options?: CallOptions): ReturnType<typeof sendEvents> {
+    return sendEvents(this.#caller, this.#pace, events, this.limited(options));
   }
 
   /** One action on all jobs that fit, as a job of its own. */

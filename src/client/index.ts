@@ -29,6 +29,7 @@ export type {
 } from './options.ts';
 export type { QueueName, Queues } from './queues.ts';
 export { sentJobs } from './send-event.ts';
-export type { SendOptions, SentJob, SentJobs } from './send-event.ts';
+export { labelTerms, starterText } from './calls/jobs-match.ts';
+export type { NewEvent, SendOptions, SentEvent, SentJob, SentJobs } from './send-event.ts';
 export { schedulesOver } from './schedules.ts';
 export type { Backfill, Schedules } from './schedules.ts';

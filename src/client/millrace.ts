@@ -76,6 +76,7 @@ export type {
   FlowGraph,
   FlowGraphTask,
   FlowKit,
+  Failure,
   FlowParts,
   OwnSchedule,
   FunctionParts,
@@ -173,7 +174,7 @@ export { nearest, type SearchOptions } from './vectors/nearest.ts';
 export type { Metric, NearestOptions, Vector } from './vectors/nearest-sql.ts';
 export type { Runtime, RuntimeOptions, RuntimeSettings } from './runtime/runtime.ts';
 export type { QueueName, Queues } from './queues.ts';
-export type { SendOptions, SentJob, SentJobs } from './send-event.ts';
+export type { NewEvent, SendOptions, SentJob, SentJobs } from './send-event.ts';
 export type {
   Schedule,
   ScheduledWork,

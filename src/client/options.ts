@@ -133,6 +133,12 @@ export interface LogsOptions extends CallOptions {
 
 export interface NodesOptions extends CallOptions, NodeFilter {}
 
+/** As text: `event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`. */
+type Starter =
+  | string
+  | { readonly event: string; readonly id?: string }
+  | { readonly job: string; readonly task?: string };
+
 /** Which jobs. */
 export interface JobsMatch {
   readonly state?: JobState;
@@ -141,6 +147,10 @@ export interface JobsMatch {
   readonly labels?: Labels;
   /** Only jobs with a task that waits for a signal of this name, or for any: `*`. Their `waitsFor` says which. */
   readonly waitingFor?: string;
+  /** Only jobs of this schedule. */
+  readonly schedule?: string;
+  /** Only jobs that this has started: an event, perhaps one of an id, or a job, perhaps one of its tasks. */
+  readonly startedBy?: Starter;
   /** Only jobs that were created at this time or later: a Date, or text such as `2026-11-15T02:00:00Z`. */
   readonly since?: Date | string;
   /** Only jobs that were created before this time. */

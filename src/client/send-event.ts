@@ -1,13 +1,15 @@
-/** Sends an event, which starts every flow that listens to it, wakes tasks and cancels jobs. */
+/** Sends events. Each starts every flow that listens to it, wakes tasks and cancels jobs. */
 import { uuidv7 } from 'uuidv7';
 import { MillraceError, isMillraceError, isObject } from '../scheduler/core/index.ts';
 import type { JobId, JobState, Labels, WokenTask } from '../scheduler/core/index.ts';
 import { eventJobId } from '../scheduler/contract/index.ts';
-import { backoffMs, sleep } from '../kit/index.ts';
-import { type Caller, isPassing } from './calls/caller.ts';
-import { errorFrom, strangeAnswer } from './calls/problem.ts';
+import type { EventJobReason } from '../scheduler/contract/index.ts';
+import { backoffMs, defined, sleep } from '../kit/index.ts';
+import { type Answer, type Caller, isPassing } from './calls/caller.ts';
+import { errorFrom, parsedJson, strangeAnswer } from './calls/problem.ts';
 import { objectIn } from './calls/reading.ts';
 import { BACKOFF, type CallOptions, type Pace } from './options.ts';
+import { portionsOf } from './submit-many.ts';
 import { traced } from './submit-span.ts';
 
 export interface SendOptions extends CallOptions {
@@ -51,14 +53,25 @@ export type SentJob =
       readonly flow: string;
       readonly id: JobId;
       readonly state: JobState;
-      /** False when the event was sent before. */
+      /** False for a job that was there: `because` says why. */
       readonly isNew: boolean;
+      /** The event was sent before, or the flow is a singleton and a job with its key is live. */
+      readonly because?: EventJobReason;
       readonly error?: undefined;
     }
   | { readonly flow: string; readonly id?: undefined; readonly error: MillraceError };
 
-/** Of an event that was taken in part. */
+/** Of events that were taken in part. */
 const TRIES_MAX = 8;
+
+/** An event to be sent with others. */
+export interface NewEvent {
+  readonly event: string;
+  readonly data?: unknown;
+  /** As in `SendOptions`. */
+  readonly id?: string;
+  readonly labels?: Labels;
+}
 
 /** Where some of its jobs are refused for now, it is sent again a little later: those that are there stay. */
 export async function sendEvent(
@@ -66,54 +79,158 @@ export async function sendEvent(
   pace: Pace,
   event: string,
   data: unknown,
-  options: SendOptions,
+  { id, labels, ...options }: SendOptions,
 ): Promise<SentEvent> {
-  const { id = uuidv7(), labels, signal, retriesForever } = options;
-  if (data !== undefined && JSON.stringify(data) === undefined) throw notJson(event, data);
-  // What the first of several tries has woken, the next ones do not.
-  const woken: WokenTask[] = [];
-  const cancelled: JobId[] = [];
+  const sending = new Sending({ event, data, ...defined({ id, labels }) });
   for (let tries = 1; ; tries += 1) {
-    const answer = await traced(event, id, (headers) =>
+    const answer = await traced(event, sending.body.id, (headers) =>
       caller.call({
         method: 'POST',
         path: `/api/v1/triggers/${encodeURIComponent(event)}`,
         headers,
-        body: JSON.stringify({ data, id, labels }),
+        body: JSON.stringify({ ...sending.body, event: undefined }),
         isRepeatable: true,
         what: 'the event',
-        retriesForever,
-        signal,
+        ...options,
       }),
     );
-    const sent = objectIn(answer, 'jobs');
-    const { status, server } = answer;
-    const { jobs, note, unlisted } = sent;
-    woken.push(...((sent['woken'] ?? []) as readonly WokenTask[]));
-    cancelled.push(...((sent['cancelled'] ?? []) as readonly JobId[]));
-    if (!Array.isArray(jobs)) throw strangeAnswer(status, server);
-    const read = jobs.map((item: unknown): SentJob => {
-      if (!isObject(item) || typeof item['flow'] !== 'string') throw strangeAnswer(status, server);
-      const { flow, error } = item;
-      if (isObject(error)) return { flow, error: errorFrom(error, status) };
-      const job = item as unknown as Extract<SentJob, { readonly state: JobState }>;
-      // With an id that was made here, what a repeated call finds is its own, unless it is a singleton of somebody else.
-      const isOurs = options.id === undefined && job.id === eventJobId(event, id, flow);
-      return { flow, id: job.id, state: job.state, isNew: job.isNew || isOurs };
-    });
-    const isWhole = !read.some(({ error }) => isMillraceError(error) && isPassing(error));
-    if (isWhole || tries === TRIES_MAX) {
-      return {
-        event,
-        id,
-        jobs: read,
-        woken,
-        cancelled,
-        ...(typeof unlisted === 'number' ? { unlisted } : {}),
-        ...(typeof note === 'string' ? { note } : {}),
-      };
+    sending.read(objectIn(answer, 'jobs'), answer);
+    if (sending.isWhole || tries === TRIES_MAX) return sending.sent(answer);
+    await sleep(pace.clock, backoffMs(BACKOFF, tries, pace.random), options.signal);
+  }
+}
+
+/** In as many calls as it takes, in order. What is refused for now is sent again. */
+export async function sendEvents(
+  caller: Caller,
+  pace: Pace,
+  events: readonly NewEvent[],
+  options: CallOptions,
+): Promise<readonly (SentEvent | MillraceError)[]> {
+  const all = events.map((each) => new Sending(each));
+  let pending: readonly Sending[] = all;
+  for (let tries = 1; pending.length > 0; tries += 1) {
+    if (tries > 1)
+      await sleep(pace.clock, backoffMs(BACKOFF, tries - 1, pace.random), options.signal);
+    try {
+      await sendPortions(caller, pending, options);
+    } catch (error) {
+      // The caller has to learn what the others have brought about.
+      if (!isMillraceError(error) || !all.some(({ isAnswered }) => isAnswered)) throw error;
+      for (const each of pending) each.fail(error);
+      break;
     }
-    await sleep(pace.clock, backoffMs(BACKOFF, tries, pace.random), signal);
+    pending = tries === TRIES_MAX ? [] : pending.filter((each) => !each.isWhole);
+  }
+  return all.map((each) => each.outcome);
+}
+
+async function sendPortions(
+  caller: Caller,
+  pending: readonly Sending[],
+  options: CallOptions,
+): Promise<void> {
+  let from = 0;
+  for (const texts of portionsOf(pending.map(({ body }) => body))) {
+    const portion = pending.slice(from, from + texts.length);
+    from += texts.length;
+    const answer = await traced('events', portion[0]?.body.id ?? '', (headers) =>
+      caller.call({
+        method: 'POST',
+        path: '/api/v1/triggers',
+        headers,
+        body: `[${texts.join(',')}]`,
+        isRepeatable: true,
+        what: 'the events',
+        ...options,
+      }),
+    );
+    const list = parsedJson(answer.body);
+    if (!Array.isArray(list) || list.length !== texts.length)
+      throw strangeAnswer(answer.status, answer.server);
+    for (const [at, each] of portion.entries()) each.read(list[at] as unknown, answer);
+  }
+}
+
+type From = Pick<Answer, 'status' | 'server'>;
+
+/** One event, and what is known of it after some tries. */
+class Sending {
+  readonly body: NewEvent & { readonly id: string };
+  /** An id that was made here: nobody else has sent it. */
+  readonly #isOwnId: boolean;
+  // What the first of several tries has woken, the next ones do not.
+  readonly #woken: WokenTask[] = [];
+  readonly #cancelled: JobId[] = [];
+  #last: Omit<SentEvent, 'woken' | 'cancelled'> | MillraceError | null = null;
+
+  constructor({ event, data, id, labels }: NewEvent) {
+    if (data !== undefined && JSON.stringify(data) === undefined) throw notJson(event, data);
+    this.body = { event, data, id: id ?? uuidv7(), ...defined({ labels }) };
+    this.#isOwnId = id === undefined;
+  }
+
+  get isAnswered(): boolean {
+    return this.#last !== null;
+  }
+
+  /** Unless there is an answer. */
+  fail(error: MillraceError): void {
+    this.#last ??= error;
+  }
+
+  /** Nothing of it was refused for now. */
+  get isWhole(): boolean {
+    const last = this.#last;
+    if (last === null) return false;
+    if (isMillraceError(last)) return !isPassing(last);
+    return !last.jobs.some(({ error }) => isMillraceError(error) && isPassing(error));
+  }
+
+  get outcome(): SentEvent | MillraceError {
+    const last = this.#last;
+    if (last === null || isMillraceError(last)) return last ?? noAnswer(this.body.event);
+    return { ...last, woken: this.#woken, cancelled: this.#cancelled };
+  }
+
+  sent({ status, server }: From): SentEvent {
+    const { outcome } = this;
+    if (isMillraceError(outcome)) throw strangeAnswer(status, server);
+    return outcome;
+  }
+
+  read(answer: unknown, { status, server }: From): void {
+    if (!isObject(answer)) throw strangeAnswer(status, server);
+    const { jobs, note, unlisted, error, woken = [], cancelled = [] } = answer;
+    if (isObject(error)) {
+      this.#last = errorFrom(error, status);
+      return;
+    }
+    if (!Array.isArray(jobs)) throw strangeAnswer(status, server);
+    this.#woken.push(...(woken as readonly WokenTask[]));
+    this.#cancelled.push(...(cancelled as readonly JobId[]));
+    this.#last = {
+      event: this.body.event,
+      id: this.body.id,
+      jobs: jobs.map((item: unknown) => this.#job(item, { status, server })),
+      ...(typeof unlisted === 'number' ? { unlisted } : {}),
+      ...(typeof note === 'string' ? { note } : {}),
+    };
+  }
+
+  #job(item: unknown, { status, server }: From): SentJob {
+    if (!isObject(item) || typeof item['flow'] !== 'string') throw strangeAnswer(status, server);
+    const { flow, error } = item;
+    if (isObject(error)) return { flow, error: errorFrom(error, status) };
+    const { id, state, isNew, because } = item as unknown as Extract<
+      SentJob,
+      { readonly state: JobState }
+    >;
+    const { event, id: eventId } = this.body;
+    // With an id that was made here, what a repeated call finds is its own, unless it is a singleton of somebody else.
+    const isOurs = this.#isOwnId && id === eventJobId(event, eventId, flow);
+    if (isNew || isOurs) return { flow, id, state, isNew: true };
+    return { flow, id, state, isNew: false, ...defined({ because }) };
   }
 }
 
@@ -121,5 +238,12 @@ function notJson(event: string, data: unknown): MillraceError {
   return new MillraceError({
     code: 'bad_input',
     what: `The data of event ${event} is not valid JSON: it is a ${typeof data}.`,
+  });
+}
+
+function noAnswer(event: string): MillraceError {
+  return new MillraceError({
+    code: 'invariant',
+    what: `The server did not answer for event ${event}.`,
   });
 }

@@ -87,7 +87,7 @@ export async function sendPortion(
   });
 }
 
-function* portionsOf(documents: readonly unknown[]): Generator<readonly string[]> {
+export function* portionsOf(documents: readonly unknown[]): Generator<readonly string[]> {
   let portion: string[] = [];
   let chars = 0;
   for (const document of documents) {

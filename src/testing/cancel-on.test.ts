@@ -58,6 +58,63 @@ test('an event that starts a job and cancels others spares its own, also when it
   expect(next.cancelled).toEqual([changed[0]?.id]);
 });
 
+test('what the schema fills by default counts alike, submitted or started by name', async () => {
+  const input = z.object({
+    id: z.string(),
+    region: z.string().default('eu'),
+    at: z.object({ depot: z.string().default('north') }).default({ depot: 'north' }),
+  });
+  const about = {
+    ...{ input, cancelOn: [{ event: 'stop', match: ['region', 'at.depot'] }] },
+    ...{ search: ({ region }: { region: unknown }) => ({ region }), singleton: {} },
+  };
+  const singleton = { key: ({ region }: { region: unknown }) => region };
+  const flow = defineFlow({
+    ...{ ...about, singleton, name: 'parcels' },
+    build: ({ input: { id }, task }) => task('w', wait, { id }),
+  });
+  const task = defineTask({
+    ...{ ...about, singleton, name: 'parcel' },
+    run: async (_, ctx) => ctx.sleep('long', '3d'),
+  });
+  await using runtime = await createTestRuntime({ flows: [flow], tasks: [task] });
+  const stop = { region: 'eu', at: { depot: 'north' } };
+  const starts: readonly (() => Promise<{ readonly id: string }>)[] = [
+    () => runtime.submit(flow, { id: 'A' }),
+    () => runtime.start('parcels', { id: 'A', at: {} }),
+    () => runtime.submit(task, { id: 'A' }),
+    () => runtime.start('parcel', { id: 'A' }),
+  ];
+  for (const start of starts) {
+    const { id } = await start();
+    await runtime.advance('1s');
+    expect((await runtime.job(id)).labels).toEqual({ region: 'eu' });
+    expect((await start()).id).toBe(id);
+    expect((await runtime.send('stop', { ...stop, region: 'us' })).cancelled).toEqual([]);
+    expect((await runtime.send('stop', stop)).cancelled).toEqual([id]);
+    await runtime.advance('1s');
+  }
+});
+
+test('a default that nobody knows when the job is started by name fails it, with the reason', async () => {
+  const given = z.object({ id: z.string().optional() });
+  const flow = defineFlow({
+    name: 'hidden',
+    input: given.transform(({ id = 'made' }) => ({ id })),
+    cancelOn: [{ event: 'stop', match: 'id' }],
+    build: ({ input: { id }, task }) => task('w', wait, { id }),
+  });
+  await using runtime = await createTestRuntime({ flows: [flow] });
+  const known = await runtime.start('hidden', { id: 'A' });
+  const job = await runtime.start('hidden', {});
+  await runtime.advance('1s');
+  expect((await runtime.job(known)).state).toBe('running');
+  const { state, tasks } = await runtime.job(job);
+  const error = tasks[0]?.error;
+  expect([state, error?.code]).toEqual(['failed', 'bad_input']);
+  expect(error?.message).toMatch(/\/id.*fills this field.*Give the field/s);
+});
+
 test('a task by itself is cancelled as a flow is', async () => {
   const poll = defineTask({
     name: 'poll',

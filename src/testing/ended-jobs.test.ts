@@ -47,6 +47,27 @@ test('a flow is started by the failure of any job, once for each', async () => {
   expect(heard).toMatchObject({ startedBy: { event: 'millrace.job.failed', id: job.id } });
 });
 
+test('a flow hears of the ends of jobs that it chooses', async () => {
+  const chosen = defineTask({
+    name: 'chosen',
+    on: [
+      { event: 'millrace.job.failed', match: { 'job.name': 'fails', 'job.labels.team': 'a' } },
+      { event: 'millrace.job.failed', match: { 'task.code': 'unheard_of' } },
+    ],
+    run: (input: { job: { id: string } }) => input.job.id,
+  });
+  await using runtime = await createTestRuntime({ tasks: [chosen, fails] });
+  for (const options of [{}, { labels: { team: 'b' } }, { labels: { team: 'a' }, name: 'other' }]) {
+    await runtime.result(await runtime.submit(fails, { why: 'x' }, options)).catch(() => {});
+  }
+  await runtime.settle();
+  expect(await runtime.jobs({ name: 'chosen' })).toEqual([]);
+  const job = await runtime.submit(fails, { why: 'x' }, { labels: { team: 'a' } });
+  await runtime.result(job).catch(() => {});
+  const [id = '', ...more] = await runtime.jobs({ name: 'chosen' });
+  expect([await runtime.result(id), more]).toEqual([job.id, []]);
+});
+
 test('a listener that fails raises nothing', async () => {
   await using runtime = await createTestRuntime({ flows: [alert], tasks: [fails] });
   await runtime.result(await runtime.submit(fails, { why: 'boom' })).catch(() => {});

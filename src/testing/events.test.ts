@@ -158,3 +158,55 @@ test('a job that submits its successor goes on for as long as it likes', async (
   }
   expect(runtime.ran('tick')).toHaveLength(41);
 });
+
+test('an event whose data does not match starts nothing, wherever it is sent from', async () => {
+  const eu = defineFlow({
+    name: 'eu',
+    input: z.object({ region: z.string(), total: z.object({ cents: z.number() }).optional() }),
+    on: [
+      { event: 'sold', match: { region: 'eu', 'total.cents': 5 } },
+      { event: 'sold', match: { region: 'de' } },
+    ],
+    build: ({ input, task }) => task('n', note, { text: input.region }),
+  });
+  const relay = defineTask({
+    name: 'relay',
+    run: async (data: { readonly region: string }, ctx) => ctx.send('tell', 'sold', data),
+  });
+  await using runtime = await createTestRuntime({ flows: [eu], tasks: [relay] });
+  expect(await runtime.send('sold', { region: 'eu', total: { cents: 6 } })).toEqual([]);
+  expect(await runtime.send('sold', { region: 'eu' })).toEqual([]);
+  expect(await runtime.send('sold', { region: 'eu', total: { cents: '5' } })).toEqual([]);
+  expect(await runtime.send('sold', { region: 'eu', total: { cents: 5 } })).toHaveLength(1);
+  expect(await runtime.send('sold', { region: 'de' })).toHaveLength(1);
+  await runtime.result(await runtime.submit(relay, { region: 'fr' }));
+  expect(await runtime.jobs({ name: 'eu' })).toHaveLength(2);
+  await runtime.result(await runtime.submit(relay, { region: 'de' }));
+  expect(await runtime.jobs({ name: 'eu' })).toHaveLength(3);
+});
+
+test.each([
+  ['a list that is none', 'x', /list of events/],
+  ['a condition without an event', [{ match: { a: 1 } }], /'on'\/0.*event/],
+  ['a field that is none', [{ event: 'a', if: 'b' }], /if/],
+  ['a condition that is none', [{ event: 'a', match: 'id' }], /object of fields/],
+  ['a value that is a list', [{ event: 'a', match: { b: [1] } }], /single values/],
+  ['a condition beside none', ['a', { event: 'a', match: { b: 1 } }], /named twice/],
+  ['one event twice', ['a', 'a'], /named twice/],
+  ['an unknown end', [{ event: 'millrace.job.faild', match: { a: 1 } }], /Did you mean/],
+])('what starts a flow is refused with %s', (_what, on, why) => {
+  const define = (): unknown => defineTask({ name: 't', on: on as never, run: () => 1 });
+  expect(define).toThrow(why);
+});
+
+test('several events are sent at once, and one that is refused does not affect the others', async () => {
+  await using runtime = await createTestRuntime({ flows });
+  const [first, second, third] = await runtime.sendMany([
+    { event: 'order.retried', data: { id: 'A', cents: 1 }, id: 'e1' },
+    { event: 'millrace.job.failed' },
+    { event: 'order.retried', data: { id: 'A', cents: 1 }, id: 'e1' },
+  ]);
+  expect(first).toMatchObject([{ flow: 'charge-order', isNew: true }]);
+  expect(second).toMatchObject({ code: 'bad_input' });
+  expect(third).toMatchObject([{ isNew: false, because: 'sent_before' }]);
+});

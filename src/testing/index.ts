@@ -9,5 +9,5 @@ export type { Fake, Fakes } from './fakes.ts';
 export type { Execution, Outcome } from './history.ts';
 export { StandstillError } from './standstill.ts';
 export { createTestRuntime } from './test-runtime.ts';
-export type { TestJob, TestJobsMatch, TestRuntimeOptions, TestSubmit } from './test-job.ts';
+export type { TestJob, TestRuntimeOptions, TestSubmit } from './test-job.ts';
 export type { TestRuntime } from './test-runtime.ts';

@@ -32,6 +32,37 @@ test('a handler knows the task that has submitted its job', async () => {
   });
 });
 
+test('a handler knows the task that has called its job, and jobs are found by what has started them', async () => {
+  const caller = defineTask({
+    name: 'caller',
+    run: (_input: unknown, ctx) => ctx.call('child', say, null),
+  });
+  const nightly = defineTask({ name: 'nightly', schedule: { everyMs: 60_000 }, run: () => null });
+  await using runtime = await createTestRuntime({ tasks: [say, parent, caller, nightly] });
+  const calling = await runtime.submit(caller, null);
+  const by = { job: calling.id, task: 'caller' };
+  expect(await calling.result()).toMatchObject({ startedBy: by });
+  const [called = '', ...others] = await runtime.jobs({ startedBy: by });
+  expect([others, (await runtime.job(called)).startedBy]).toEqual([[], by]);
+  const submitting = await runtime.submit(parent, null);
+  const submitted = await submitting.result();
+  expect(await runtime.jobs({ startedBy: { job: submitting.id } })).toEqual([submitted]);
+  expect(await runtime.jobs({ startedBy: by, name: 'other' })).toEqual([]);
+  expect(await runtime.jobs({ startedBy: `job/${submitting.id}/other` })).toEqual([]);
+  const [one] = await runtime.send('order.created', null, { id: 'e/"1"', labels: { a: 'b' } });
+  const [two] = await runtime.send('order.created', null, { id: 'e2' });
+  const event = 'order.created';
+  expect(await runtime.jobs({ startedBy: { event } })).toEqual([two?.id, one?.id]);
+  expect(await runtime.jobs({ startedBy: { event, id: 'e/"1"' } })).toEqual([one?.id]);
+  expect(await runtime.jobs({ startedBy: { event }, labels: { a: 'b' } })).toEqual([one?.id]);
+  expect(await runtime.jobs({ startedBy: { event: 'order' } })).toEqual([]);
+  await runtime.schedules.resume('nightly');
+  await runtime.advance('2m');
+  expect(await runtime.jobs({ schedule: 'nightly' })).toHaveLength(2);
+  expect(await runtime.jobs({ schedule: 'night' })).toEqual([]);
+  await expect(runtime.jobs({ startedBy: 'somebody' })).rejects.toThrow(/event\/NAME/);
+});
+
 test('a job that a client has submitted without labels has neither', async () => {
   const runtime = await createTestRuntime({ tasks: [say] });
   const job = await runtime.submit(say, null);

@@ -2,7 +2,7 @@
 import type { Settings } from '../scheduler/core/index.ts';
 import type { FlowDefinition, TaskDefinition, TaskLog } from '../tasks/executors/index.ts';
 import type { JobShape } from '../scheduler/contract/index.ts';
-import type { JobsMatch, ResultOfJob, SubmitArguments, Submittable } from '../client/index.ts';
+import type { ResultOfJob, SubmitArguments, Submittable } from '../client/index.ts';
 import type { Fakes } from './fakes.ts';
 
 export interface TestRuntimeOptions {
@@ -33,8 +33,6 @@ export interface TestJob<O> {
   signal(name: string, value?: unknown): Promise<void>;
   cancel(reason?: string): Promise<void>;
 }
-
-export type TestJobsMatch = Omit<JobsMatch, 'labels'>;
 
 export type TestSubmit = <What extends Submittable>(
   what: What,

@@ -1,20 +1,13 @@
 /** Flows under test: submitted, driven through virtual time, crashed, looked at. */
-import { MillraceError, isFinished, isObject, readMoment } from '../scheduler/core/index.ts';
-import type {
-  Explanation,
-  Instant,
-  JobId,
-  Json,
-  Priority,
-  TaskId,
-} from '../scheduler/core/index.ts';
+import { MillraceError, withJobFields, isFinished, isObject } from '../scheduler/core/index.ts';
+import type { Explanation, JobId, Json, Priority, TaskId } from '../scheduler/core/index.ts';
 import {
   ExecutorRegistry,
   FatalError,
   builtIns,
   definitionsOf,
   startText,
-  withSubmitOptions,
+  submitFields,
 } from '../tasks/executors/index.ts';
 import type { Executor, TaskDefinition, TaskLog } from '../tasks/executors/index.ts';
 import { submissionOf } from '../tasks/flow/index.ts';
@@ -25,6 +18,8 @@ import { JobError } from '../client/index.ts';
 import type {
   Document,
   JobRef,
+  JobsMatch,
+  NewEvent,
   Queues,
   ResultOfJob,
   Schedules,
@@ -43,10 +38,11 @@ import { Fleet } from './fleet.ts';
 import { History } from './history.ts';
 import type { Execution } from './history.ts';
 import { standstillOf } from './standstill.ts';
-import { sendInMemory } from './test-events.ts';
-import type { TestJob, TestJobsMatch, TestRuntimeOptions, TestSubmit } from './test-job.ts';
+import { sendAllInMemory, sendInMemory } from './test-events.ts';
+import type { TestJob, TestRuntimeOptions, TestSubmit } from './test-job.ts';
 import { leadInMemory } from './test-leader.ts';
 import type { LedStore } from './test-leader.ts';
+import { testFilter } from './test-filter.ts';
 import { testQueues } from './test-queues.ts';
 import { testSchedules } from './test-schedules.ts';
 import { VirtualTime } from './time.ts';
@@ -114,7 +110,7 @@ export class TestRuntime {
     fleet.learn(NO_SQL);
     const runtime = new TestRuntime({ clock, time, led, plan, history, fleet, realTimeoutMs });
     const { flows = [] } = options;
-    runtime.#learn([...(options.tasks ?? []), ...flows.flatMap((flow) => definitionsOf(flow))]);
+    runtime.#learn([...(options.tasks ?? []), ...flows].flatMap((each) => definitionsOf(each)));
     for (const flow of flows) fleet.learnFlow(flow);
     for (const task of options.tasks ?? []) executors.publish(task);
     await fleet.start();
@@ -167,10 +163,17 @@ export class TestRuntime {
     return sendInMemory(this.#led.leader.jobs, newId, event, data, options);
   }
 
+  /** Sends several events, one after the other; one that is refused has an error in its place. */
+  sendMany(events: readonly NewEvent[]): Promise<readonly (SentJobs | Error)[]> {
+    return sendAllInMemory(events, ({ event, data, ...options }) =>
+      this.send(event, data, options),
+    );
+  }
+
   async #submit<O>(document: Document, options: SubmitOptions, read: Read<O>): Promise<TestJob<O>> {
     const { jobId = this.#nextJobId() } = options;
     const reply = await this.#led.leader.jobs.submit(
-      withSubmitOptions(document, options, this.#led.now()),
+      withJobFields(document, submitFields(options, this.#led.now())),
       {
         jobId: jobId as JobId,
         isFresh: options.jobId === undefined,
@@ -281,14 +284,9 @@ export class TestRuntime {
   }
 
   /** Ids of jobs, the newest first: those of a name, those that wait for a signal (`*` for any), those of a time, or all. */
-  async jobs(match: string | TestJobsMatch = {}): Promise<readonly string[]> {
-    const { since, until, ...filter } = typeof match === 'string' ? { name: match } : match;
-    const rows = await this.#led.store.jobs(0, {
-      limit: JOBS_MAX,
-      ...filter,
-      ...(since === undefined ? {} : { since: momentOf('since', since) }),
-      ...(until === undefined ? {} : { until: momentOf('until', until) }),
-    });
+  async jobs(match: string | JobsMatch = {}): Promise<readonly string[]> {
+    const filter = testFilter(typeof match === 'string' ? { name: match } : match);
+    const rows = await this.#led.store.jobs(0, { limit: JOBS_MAX, ...filter });
     return rows.map(({ id }) => id);
   }
 
@@ -377,9 +375,6 @@ export class TestRuntime {
 export function createTestRuntime(options: TestRuntimeOptions = {}): Promise<TestRuntime> {
   return TestRuntime.start(options);
 }
-
-const momentOf = (field: string, time: Date | string): Instant =>
-  readMoment(typeof time === 'string' ? time : time.getTime(), () => `/${field}`);
 
 const hasEnd = (spec: Json): boolean => isObject(spec) && ('endAt' in spec || 'maxRuns' in spec);
 

@@ -120,7 +120,7 @@ function JobHead({ job }: { readonly job: JobShape }): JSX.Element {
             called by <a href={link(['jobs', caller])}>{shortId(caller)}</a>
           </span>
         )}
-        {job.startedBy !== null && <StartedBy by={job.startedBy} />}
+        {job.startedBy !== null && caller === null && <StartedBy by={job.startedBy} />}
         {job.name.startsWith('sql: ') && <a href={link(['queries', job.id])}>as a query</a>}
         {job.scheduleId !== null && (
           <a href={link(['schedules'], { id: job.scheduleId })}>{job.scheduleId}</a>

@@ -9,7 +9,7 @@ import { JsonInput, parsedJson, prettyJson } from '../../parts/json-input.tsx';
 import { Loading, ProblemNote } from '../../parts/marks.tsx';
 import { useResource } from '../../parts/resource.ts';
 import { go, link } from '../../route.ts';
-import { plural } from '../../words.ts';
+import { plural, startWords } from '../../words.ts';
 import { type Field, type FormValue, fieldsOf, valueOf } from './schema-fields.ts';
 
 export function StartJob({ close }: { readonly close: () => void }): JSX.Element {
@@ -113,7 +113,7 @@ function WhichFlow({
           : flow.nodes.length === 0
             ? 'No live worker has this flow. The job waits for one.'
             : `${plural(flow.nodes.length, 'live worker')} can run it. It starts as soon as one is free.`}
-        {on.length > 0 && ` Events start it too: ${on.join(', ')}.`}
+        {on.length > 0 && ` Events start it too: ${on.map(startWords).join(', ')}.`}
       </p>
     </>
   );

@@ -29,11 +29,18 @@ function flowTable(flows: readonly FlowShape[]): string[] {
       name,
       version,
       nodes.length === 0 ? 'none' : shortened(nodes.join(' '), 40),
-      on.length === 0 ? '-' : shortened(on.join(' '), 40),
+      on.length === 0 ? '-' : shortened(on.map(eventWords).join(' '), 40),
       schedules.length === 0 ? '-' : shortened(schedules.map(({ id }) => id).join(' '), 40),
       shortened(inputWords(input), 80),
     ]),
   );
+}
+
+/** `order.created`, or `order.created(region=eu)`. */
+function eventWords(start: NonNullable<FlowShape['on']>[number]): string {
+  if (typeof start === 'string') return start;
+  const fields = Object.entries(start.match).map(([field, value]) => `${field}=${value}`);
+  return plain(`${start.event}(${fields.join(',')})`);
 }
 
 /** Why schedules are not there as their flows declare them. */

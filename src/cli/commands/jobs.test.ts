@@ -32,3 +32,11 @@ test('--waiting-for asks for the jobs that wait for a signal, and shows which on
   expect([code, server.received[0]?.query['waitingFor']]).toEqual([exit.done, 'approval']);
   expect(out).toMatch(/WAITS FOR\n.*approval, veto/);
 });
+
+test('--schedule and --started-by ask for the jobs that they have started', async () => {
+  server.script('GET /api/v1/jobs', { json: { jobs: [], cursor: null, asOf } });
+  const flags = ['--schedule', 'nightly', '--started-by', 'job/j-1/pay'];
+  expect((await runAgainst(server, ['jobs', ...flags])).code).toBe(exit.done);
+  const asked = { schedule: 'nightly', startedBy: 'job/j-1/pay' };
+  expect(server.received[0]?.query).toMatchObject(asked);
+});

@@ -5,7 +5,13 @@ import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { collected } from '../job-options.ts';
 import { jobTable } from '../job-words.ts';
-import { datedMatch, declareTimes, jobsOption, type MatchFlags } from '../matching-jobs.ts';
+import {
+  datedMatch,
+  declareOrigins,
+  declareTimes,
+  jobsOption,
+  type MatchFlags,
+} from '../matching-jobs.ts';
 import { defined } from '../../kit/index.ts';
 import { declareServer, wholeOption, withClient, wrongUse } from '../server-call.ts';
 import { withWords } from '../settings.ts';
@@ -21,6 +27,8 @@ export const command: CommandModule = {
     'millrace jobs --since 2026-11-14T00:00:00Z --until 2026-11-15T00:00:00Z',
     'millrace jobs --label team=billing',
     'millrace jobs --waiting-for approval',
+    'millrace jobs --schedule nightly --state failed',
+    'millrace jobs --started-by event/order.created --since 1h',
     'millrace jobs --json',
   ],
   declare(command: Command) {
@@ -34,6 +42,7 @@ export const command: CommandModule = {
       )
       .option('--limit <count>', `how many, newest first (default ${LIMIT})`)
       .option('--cursor <cursor>', 'continue an earlier list');
+    declareOrigins(command, 'only those');
     declareTimes(command, 'only those');
     declareServer(command);
   },

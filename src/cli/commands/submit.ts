@@ -1,6 +1,11 @@
 import type { Command } from 'commander';
 import type { HttpClient, Submitted } from '../../client/index.ts';
-import { MillraceError, type Settings } from '../../scheduler/core/index.ts';
+import {
+  isObject,
+  MillraceError,
+  type Settings,
+  withJobFields,
+} from '../../scheduler/core/index.ts';
 import type { CommandModule, Reply } from '../command.ts';
 import { exit, type ExitCode, exitCodeOf } from '../exit.ts';
 import { checkDocument, withPlaces } from '../files/checked-document.ts';
@@ -56,14 +61,14 @@ export const command: CommandModule = {
     const batch: Batch = { wait, isJson: json, reply, signal, own: jobIdField(flags) };
     if (isModule(file)) {
       const found = await readWork(file, { input, flow, settings }, signal);
-      const work = { ...found, document: withFields(found.document, own) };
+      const work = { ...found, document: withFlags(found.document, own) };
       return withClient(command, 'submit', signal, (client) => submitOne(client, work, batch));
     }
     const read = await readDocuments(file, signal);
     refuseModuleFlags(file, { input, flow });
     const isMany = read.length > 1 || Array.isArray(read[0]?.value);
     if (isMany) refuseNames(file, flags);
-    const values = read.map((each) => ({ ...each, value: withFields(each.value, own) }));
+    const values = read.map((each) => ({ ...each, value: withFlags(each.value, own) }));
     const [first] = values;
     if (isMany) {
       const documents = checkedList(values, settings);
@@ -87,17 +92,9 @@ function refuseNames(file: string, { idempotencyKey, jobId }: JobFlags): void {
 }
 
 /** In each document of a list. What is not a document is left for the check that follows. */
-function withFields(value: unknown, own: Readonly<Record<string, unknown>>): unknown {
-  if (Array.isArray(value)) return value.map((each) => withFields(each, own));
-  if (typeof value !== 'object' || value === null) return value;
-  const { labels, ...fields } = own;
-  const given = (value as Readonly<Record<string, unknown>>)['labels'];
-  return {
-    ...value,
-    ...fields,
-    // Key by key: those of the command line win.
-    ...(labels === undefined ? {} : { labels: { ...(given as object | undefined), ...labels } }),
-  };
+function withFlags(value: unknown, own: Readonly<Record<string, unknown>>): unknown {
+  if (Array.isArray(value)) return value.map((each) => withFlags(each, own));
+  return isObject(value) ? withJobFields(value, own) : value;
 }
 
 interface Batch {

@@ -7,9 +7,10 @@ import type { Query } from './servers.ts';
 
 /** The parameters of a list. */
 export function listQuery({ labels, limit, ...match }: JobsFilter): Query {
-  const { state, name, waitingFor } = match;
+  const { state, name, waitingFor, schedule } = match;
+  const startedBy = starterText(match.startedBy);
   return {
-    ...defined({ state, name, waitingFor, limit: limit?.toString() }),
+    ...defined({ state, name, waitingFor, schedule, startedBy, limit: limit?.toString() }),
     ...timesOf(match),
     label: labelTerms(labels ?? {}),
   };
@@ -25,12 +26,23 @@ export function bulkRequest(
   return { action, ...defined({ ...more, runAt: start }), filter: bulkFilter(match) };
 }
 
-function bulkFilter({ labels, state, name, waitingFor, ...times }: JobsMatch): object {
+function bulkFilter({ labels, state, name, waitingFor, schedule, ...match }: JobsMatch): object {
+  const startedBy = starterText(match.startedBy);
   const list = labels === undefined ? {} : { labels: labelTerms(labels) };
-  return { ...defined({ state, name, waitingFor }), ...timesOf(times), ...list };
+  const said = defined({ state, name, waitingFor, schedule, startedBy });
+  return { ...said, ...timesOf(match), ...list };
 }
 
-function labelTerms(labels: NonNullable<JobsMatch['labels']>): string[] {
+export function starterText(startedBy: JobsMatch['startedBy']): string | undefined {
+  if (startedBy === undefined || typeof startedBy === 'string') return startedBy;
+  const parts =
+    'event' in startedBy
+      ? ['event', startedBy.event, startedBy.id]
+      : ['job', startedBy.job, startedBy.task];
+  return parts.filter((part) => part !== undefined).join('/');
+}
+
+export function labelTerms(labels: NonNullable<JobsMatch['labels']>): string[] {
   return Object.entries(labels).map(([key, value]) => `${key}:${value}`);
 }
 

@@ -172,7 +172,12 @@ describe('a runtime', () => {
     expect(bad?.error).toMatchObject({ code: 'bad_input', path: '/input/value' });
     expect(await own.send('tock', 1)).toEqual([]);
     const alone = await own.submit(approve, undefined, { singleton: { key: 'one' } });
-    expect(await own.send('ask')).toMatchObject([{ id: alone.id, isNew: false }]);
+    const [asked, wrong] = await own.sendMany([{ event: 'ask' }, { event: 'a b' }]);
+    expect(asked).toMatchObject([{ id: alone.id, isNew: false, because: 'singleton' }]);
+    expect(wrong).toMatchObject({ code: 'bad_input' });
+    expect(await own.send('ask')).toMatchObject([
+      { id: alone.id, isNew: false, because: 'singleton' },
+    ]);
     await expect(own.send('tick', () => 1)).rejects.toMatchObject({ code: 'bad_input' });
     expect(await own.flows()).toMatchObject([{ on: ['ask'] }, { on: ['tick'] }, { on: ['tick'] }]);
   });

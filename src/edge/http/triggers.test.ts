@@ -53,6 +53,87 @@ test('an event starts each flow that names it, and says which jobs these are', a
   expect(listed).toMatchObject({ flows: [{ on: ['tick'] }, { on: ['tock'] }, { name: 'two' }] });
 });
 
+test('of a job that is not new it says why: the event again, or a singleton that is live', async () => {
+  const single = { singleton: { key: 'one' } };
+  const { template } = flow('one', ['tick']);
+  await publish(flow('one', ['tick'], { template: { ...template, ...single } }));
+  const first = await send('tick', { data: { n: 1 }, id: 'e1' });
+  const [job] = first.body.jobs;
+  expect(job).toEqual({ flow: 'one', id: job?.id, state: 'queued', isNew: true });
+  const again = await send('tick', { data: { n: 1 }, id: 'e1' });
+  expect(again.body.jobs).toEqual([{ ...job, isNew: false, because: 'sent_before' }]);
+  for (const other of [{ id: 'e2' }, {}]) {
+    const { body } = await send('tick', { data: { n: 1 }, ...other });
+    expect(body.jobs).toEqual([{ ...job, isNew: false, because: 'singleton' }]);
+  }
+});
+
+test('several events in one call have an answer each, in order', async () => {
+  await publish(flow('one', ['tick']), flow('two', ['tock']));
+  const sent = (body: unknown): Promise<Heard> => bench.call('POST', '/api/v1/triggers', body);
+  const [data, labels] = [{ n: 1 }, { a: 'b' }];
+  const { status, body } = await sent([
+    { event: 'tick', data, id: 'e1', labels },
+    { event: 'tack' },
+    { event: 'tock', data: {} },
+    { event: 'tick', data, id: 'e1' },
+    { event: 'a b' },
+    { data },
+    'tick',
+    { event: 'tock', data, ids: 'x' },
+    { event: 'tock', data },
+  ]);
+  expect(status).toBe(207);
+  const one = { flow: 'one', state: 'queued' };
+  expect(body).toMatchObject([
+    { event: 'tick', id: 'e1', jobs: [{ ...one, isNew: true }] },
+    {
+      event: 'tack',
+      jobs: [],
+      note: "No flow is started by 'tack', and no job waits for it. Did you mean 'tick'?",
+    },
+    { event: 'tock', jobs: [{ flow: 'two', error: { code: 'bad_input', path: '/input/n' } }] },
+    { event: 'tick', id: 'e1', jobs: [{ ...one, isNew: false, because: 'sent_before' }] },
+    { error: { code: 'bad_input' } },
+    { error: { code: 'bad_input', path: '/event' } },
+    { error: { code: 'bad_input' } },
+    { error: { code: 'bad_input', path: '/ids' } },
+    { event: 'tock', jobs: [{ flow: 'two', isNew: true }] },
+  ]);
+  expect((await bench.call('GET', '/api/v1/jobs?label=a:b')).body.jobs).toHaveLength(1);
+  expect((await sent([{ event: 'tick', data }])).status).toBe(201);
+  expect((await sent([{ event: 'tick', data, id: 'e1' }])).status).toBe(200);
+});
+
+test.each([
+  ['an empty list', [], 400],
+  ['an event that is alone', { event: 'tick' }, 400],
+  ['too long a list', Array.from({ length: 1_001 }, () => ({ event: 'tick' })), 413],
+])('%s is refused', async (_what, body, status) => {
+  expect((await bench.call('POST', '/api/v1/triggers', body)).status).toBe(status);
+});
+
+test('jobs are listed, and acted on, by the event that has started them', async () => {
+  await publish(flow('one', ['tick', 'tock']));
+  const [a, b] = [
+    await send('tick', { data: { n: 1 }, id: 'e1' }),
+    await send('tock', { data: { n: 1 } }),
+  ];
+  const listed = async (query: string): Promise<readonly unknown[]> =>
+    (await bench.call('GET', `/api/v1/jobs?${query}`)).body.jobs.map(({ id }) => id);
+  const [tick, tock] = [a, b].map(({ body }) => body.jobs[0]?.id);
+  expect(await listed('startedBy=event/tick')).toEqual([tick]);
+  expect(await listed('startedBy=event/tick/e1')).toEqual([tick]);
+  expect(await listed('startedBy=event/tick/e2')).toEqual([]);
+  expect(await listed('startedBy=event/tock&name=one')).toEqual([tock]);
+  expect(await listed('schedule=one')).toEqual([]);
+  for (const query of ['startedBy=tick', 'startedBy=', 'startedBy=event/a%20b', 'schedule=a%20b'])
+    expect(await bench.call('GET', `/api/v1/jobs?${query}`)).toMatchObject({
+      status: 400,
+      body: { code: 'bad_input', path: `?${query.split('=')[0]}` },
+    });
+});
+
 test('a flow that refuses the data has an error in its place, with 207', async () => {
   await publish(flow('one', ['tick']), flow('two', ['tick'], { input: {} }));
   const { status, body } = await send('tick', { data: { n: 'x' } });
@@ -61,6 +142,19 @@ test('a flow that refuses the data has an error in its place, with 207', async (
     { flow: 'one', error: { code: 'bad_input', path: '/input/n' } },
     { flow: 'two', state: 'queued' },
   ]);
+});
+
+test('an event whose data no flow asks for starts nothing, and the flows are named', async () => {
+  const on = [{ event: 'tick', match: { n: 1 } }] as const;
+  const { template } = flow('one', []);
+  await publish(flow('one', [], { template: { ...template, on } }));
+  const { status, body } = await send('tick', { data: { n: 2 } });
+  expect([status, body]).toMatchObject([
+    200,
+    { jobs: [], note: "No flow is started: the data of 'tick' does not match what one asks for." },
+  ]);
+  expect((await send('tick', { data: { n: 1 } })).body.jobs).toMatchObject([{ flow: 'one' }]);
+  expect((await bench.call('GET', '/api/v1/flows')).body).toMatchObject({ flows: [{ on }] });
 });
 
 test('an event that no flow names starts nothing, and a likely one is suggested', async () => {

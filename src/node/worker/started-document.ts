@@ -1,6 +1,6 @@
 /** The document of a job that a handler calls or submits. */
-import { MillraceError, isObject } from '../../scheduler/core/index.ts';
-import { jsonText, withSubmitOptions } from '../../tasks/executors/index.ts';
+import { MillraceError, isObject, withJobFields } from '../../scheduler/core/index.ts';
+import { jsonText, submitFields } from '../../tasks/executors/index.ts';
 import type { NewJobOptions } from '../../tasks/executors/index.ts';
 import type { ReadyAssignment } from '../../scheduler/contract/index.ts';
 import { type AttemptSpan, traceFields } from './attempt-span.ts';
@@ -21,7 +21,7 @@ export function startedDocument(
   options: NewJobOptions = {},
 ): { readonly document: unknown; readonly length: number } {
   const document = isObject(own)
-    ? withSubmitOptions({ ...traceFields(owner), ...own }, options, owner.nowMs)
+    ? withJobFields({ ...traceFields(owner), ...own }, submitFields(options, owner.nowMs))
     : own;
   const text = jsonText(document);
   if (!text.isJson) throw badDocument(what, text.fault);

@@ -11,6 +11,7 @@ import {
   readLabel,
   readMoment,
   readStart,
+  readStarter,
 } from '../core/index.ts';
 import type { Instant, JobState, Json, Priority } from '../core/index.ts';
 import type { JobsQuery } from './reader-port.ts';
@@ -41,7 +42,16 @@ export type BulkChange =
 
 export type BulkRequest = BulkChange & { readonly filter: BulkFilter };
 
-const FILTER_FIELDS = ['state', 'name', 'labels', 'waitingFor', 'since', 'until'] as const;
+const FILTER_FIELDS = [
+  'state',
+  'name',
+  'labels',
+  'waitingFor',
+  'schedule',
+  'startedBy',
+  'since',
+  'until',
+] as const;
 /** As lists take it. Times are milliseconds here, however they were given. */
 type BulkFilter = Pick<JobsQuery, (typeof FILTER_FIELDS)[number]>;
 
@@ -96,12 +106,12 @@ function changeOf(action: BulkAction, fields: Readonly<Record<string, unknown>>)
 
 function filterOf(value: unknown): BulkFilter {
   const fields = fieldsOf(value, '/filter', FILTER_FIELDS);
-  const { state, name, labels, waitingFor, since, until } = fields;
+  const { state, name, labels, waitingFor, schedule, startedBy, since, until } = fields;
   if (FILTER_FIELDS.every((field) => fields[field] === undefined)) {
     throw bad(
       '/filter',
       'It is empty, so it would fit every job.',
-      'Give a state, a name, labels, a signal or a time.',
+      'Give a state, a name, labels, a signal, a schedule, what has started them, or a time.',
     );
   }
   return {
@@ -109,6 +119,8 @@ function filterOf(value: unknown): BulkFilter {
     ...(name === undefined ? {} : { name: nameOf(name) }),
     ...(labels === undefined ? {} : { labels: labelsOf(labels) }),
     ...(waitingFor === undefined ? {} : { waitingFor: signalOf(waitingFor) }),
+    ...(schedule === undefined ? {} : { schedule: scheduleOf(schedule) }),
+    ...(startedBy === undefined ? {} : { startedBy: readStarter(startedBy, '/filter/startedBy') }),
     ...(since === undefined ? {} : { since: momentOf(since, 'since') }),
     ...(until === undefined ? {} : { until: momentOf(until, 'until') }),
   };
@@ -116,6 +128,11 @@ function filterOf(value: unknown): BulkFilter {
 
 const momentOf = (value: unknown, field: string): Instant =>
   readMoment(value, () => `/filter/${field}`);
+
+function scheduleOf(value: unknown): string {
+  if (typeof value === 'string' && isId(value)) return value;
+  throw bad('/filter/schedule', 'It is not the id of a schedule.', 'See `millrace schedules`.');
+}
 
 function signalOf(value: unknown): string {
   if (typeof value === 'string' && (value === ANY_SIGNAL || isId(awaitedEvent(value) ?? value)))

@@ -1,5 +1,5 @@
 /** What clients ask of the leader about flows. Starting one is a submission: see `JobService`. */
-import type { JsonObject, NodeId } from '../core/index.ts';
+import type { JsonObject, NodeId, WrittenStart } from '../core/index.ts';
 
 /** A flow that can be started by its name. */
 export interface FlowShape {
@@ -8,8 +8,8 @@ export interface FlowShape {
   readonly version: string;
   /** JSON Schema of the input; `{}` where nothing is known of it. */
   readonly input: JsonObject;
-  /** The events that start it. Absent in the answer of a server of an earlier version. */
-  readonly on?: readonly string[];
+  /** The events that start it, by name or with what their data must have. Absent in the answer of a server of an earlier version. */
+  readonly on?: readonly WrittenStart[];
   /** The schedules that it declares, and why one is not there as it is declared. Absent in the answer of a server of an
    * earlier version. */
   readonly schedules?: readonly { readonly id: string; readonly note?: string }[];

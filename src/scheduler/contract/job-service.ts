@@ -32,12 +32,23 @@ export interface SendOptions extends Pick<SubmitOptions, 'trace'> {
   readonly newId: () => JobId;
 }
 
+export interface EventJob {
+  readonly flow: string;
+  readonly outcome: JobReply | MillraceError;
+  /** Of a job that is not new. */
+  readonly because?: EventJobReason;
+}
+
+/** Why the answer is a job that was there: the same event was sent before, or the flow is a singleton and a job with its
+ * key is live. */
+export type EventJobReason = 'sent_before' | 'singleton';
+
 /** An event that was taken in. */
 export interface EventReply {
   readonly event: string;
   readonly id: string;
   /** One for each flow that it starts, by name. */
-  readonly jobs: readonly { readonly flow: string; readonly outcome: JobReply | MillraceError }[];
+  readonly jobs: readonly EventJob[];
   /** Tasks that waited for it, and jobs that it has cancelled: the first ones of each. */
   readonly woken: readonly WokenTask[];
   readonly cancelled: readonly JobId[];

@@ -32,6 +32,10 @@ export interface JobsQuery {
   readonly labels?: readonly string[];
   /** Only jobs with a task that waits for a signal of this name, or for any: `*`. */
   readonly waitingFor?: string;
+  /** Only jobs of this schedule. */
+  readonly schedule?: string;
+  /** Only jobs that this event or task has started: `event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`. */
+  readonly startedBy?: string;
   /** Only jobs that were created at this time or later, and before `until`. */
   readonly since?: Instant;
   readonly until?: Instant;

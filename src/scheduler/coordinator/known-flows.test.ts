@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { instant } from '../core/index.ts';
-import type { FlowDeclaration, NodeId, TermId } from '../core/index.ts';
+import type { FlowDeclaration, Json, NodeId, TermId } from '../core/index.ts';
 import { openMemoryStore } from '../store/index.ts';
 import type { Store, Term } from '../store/index.ts';
 import { KnownFlows } from './known-flows.ts';
@@ -152,24 +152,56 @@ const listening = (version: string, on: unknown): FlowDeclaration => {
   return { ...rest, template: { ...template, on } as FlowDeclaration['template'] };
 };
 
+const nothing = (): Json => null;
+
 test('an event starts the flows whose current version names it', async () => {
   const { flows, live, again } = await known();
   const [old, fresh] = [listening('1', ['a', 'b']), listening('2', ['b', '__proto__'])];
   await flows.declare([old]);
   live.has(old);
-  expect(flows.listening('a')).toMatchObject([{ name: 'order', version: old.version }]);
+  expect(flows.listening('a', nothing)).toMatchObject([{ name: 'order', version: old.version }]);
   await flows.declare([fresh]);
   live.has(old, fresh);
-  expect([flows.listening('a'), flows.listening('b').length]).toEqual([[], 1]);
-  expect((await again()).listening('__proto__')).toHaveLength(1);
-  expect(flows.listening('constructor')).toEqual([]);
+  expect([flows.listening('a', nothing), flows.listening('b', nothing).length]).toEqual([[], 1]);
+  expect((await again()).listening('__proto__', nothing)).toHaveLength(1);
+  expect(flows.listening('constructor', nothing)).toEqual([]);
   expect(flows.list()).toMatchObject([{ on: ['b', '__proto__'] }]);
   // The job document has no such field.
   expect(flows.document({ flow: 'order' })).not.toHaveProperty('on');
   live.has(old);
-  expect(flows.listening('a')).toHaveLength(1);
+  expect(flows.listening('a', nothing)).toHaveLength(1);
   await flows.forget('order');
-  expect([flows.listening('b'), flows.events()]).toEqual([[], []]);
+  expect([flows.listening('b', nothing), flows.events()]).toEqual([[], []]);
+});
+
+test('an event starts a flow whose condition its data fulfils, of several any', async () => {
+  const { flows, live, again } = await known();
+  const match = (region: unknown) => ({ event: 'a', match: { 'at.region': region } });
+  const on = [match('eu'), match('us'), 'b'];
+  const given = listening('1', on);
+  await flows.declare([given]);
+  live.has(given);
+  const started = async (data: Json): Promise<readonly number[]> =>
+    [flows, await again()].map((each) => each.listening('a', () => data).length);
+  expect(await started({ at: { region: 'eu' } })).toEqual([1, 1]);
+  expect(await started({ at: { region: 'us' }, more: 1 })).toEqual([1, 1]);
+  const others = [
+    { at: { region: 'jp' } },
+    { at: {} },
+    { region: 'eu' },
+    { 'at.region': 'eu' },
+    null,
+    'eu',
+    [],
+  ];
+  for (const data of others) expect(await started(data)).toEqual([0, 0]);
+  expect(flows.listening('b', nothing)).toHaveLength(1);
+  expect([flows.naming('a'), flows.naming('c'), flows.events()]).toEqual([
+    ['order'],
+    [],
+    ['a', 'b'],
+  ]);
+  expect(flows.list()).toMatchObject([{ on }]);
 });
 
 test('what another version has stored and this one cannot read does not stop a leader', async () => {

@@ -10,11 +10,14 @@ import {
   FLOWS_CAPABILITY,
   MillraceError,
   didYouMean,
-  eventsOf,
   flowDocument,
   isMillraceError,
+  isStartedBy,
   parseFlows,
   schedulesOf,
+  startsOf,
+  withJobFields,
+  writtenStart,
 } from '../core/index.ts';
 import type { FlowDeclaration, Json, JsonObject, NodeId, Settings } from '../core/index.ts';
 import type { FlowService, FlowShape } from '../contract/index.ts';
@@ -78,7 +81,7 @@ export class KnownFlows implements FlowService {
           name,
           version: flow.version,
           input: flow.input ?? { type: 'null' },
-          on: eventsOf(flow),
+          on: startsOf(flow).map(writtenStart),
           schedules: this.#scheduleShapes(flow),
           nodes: having.map(({ id }) => id),
         },
@@ -126,15 +129,26 @@ export class KnownFlows implements FlowService {
     if (!this.#byName.has(name)) throw this.#unknown(name);
   }
 
-  /** The flows that the event starts now, in the order of their names. */
-  listening(event: string): readonly FlowDeclaration[] {
+  /** The flows that an event with this data starts now, in the order of their names. */
+  listening(event: string, data: () => Json): readonly FlowDeclaration[] {
     const candidates = this.#flowsByEvent().get(event);
     // Asked at the end of each job, and mostly nobody listens.
     if (candidates === undefined) return NONE;
     const nodes = this.#options.nodes();
+    const given = data();
     return candidates.toSorted().flatMap((flow) => {
       const current = this.#current(flow, nodes);
-      return current !== null && eventsOf(current).includes(event) ? [current] : [];
+      return current !== null && isStartedBy(current, event, given) ? [current] : [];
+    });
+  }
+
+  /** The flows that the event starts now if its data is as they say. */
+  naming(event: string): readonly string[] {
+    const nodes = this.#options.nodes();
+    const candidates = this.#flowsByEvent().get(event) ?? NONE;
+    return candidates.toSorted().filter((name) => {
+      const current = this.#current(name, nodes);
+      return current !== null && startsOf(current).some((start) => start.event === event);
     });
   }
 
@@ -147,7 +161,9 @@ export class KnownFlows implements FlowService {
     if (this.#byEvent !== null) return this.#byEvent;
     const all = new Map<string, string[]>();
     for (const [name, versions] of this.#byName) {
-      for (const event of new Set(versions.flatMap(eventsOf))) {
+      for (const event of new Set(
+        versions.flatMap((each) => startsOf(each).map((start) => start.event)),
+      )) {
         all.set(event, [...(all.get(event) ?? []), name]);
       }
     }
@@ -200,12 +216,7 @@ export class KnownFlows implements FlowService {
     if (flow === null) throw this.#unknown(name, 'bad_input', `${path}/flow`);
     const { inputBytesMax } = this.#options.settings;
     const made = flowDocument(flow, input as Json, `${path}/input`, inputBytesMax);
-    // Labels of the caller win key by key. What is not an object is left for the reader of documents to refuse.
-    const both = isObject(own['labels']) && isObject(made['labels']);
-    const labels = both
-      ? { labels: { ...(made['labels'] as object), ...(own['labels'] as object) } }
-      : {};
-    return { ...made, ...own, ...labels };
+    return withJobFields(made, own);
   }
 
   #unknown(

@@ -7,16 +7,17 @@ import {
   MillraceError,
   didYouMean,
   eventInput,
+  isMillraceError,
   readSentEvent,
 } from '../core/index.ts';
-import type { Ask, EventFate, Raised, ReplyBody, SchedulerState } from '../core/index.ts';
+import type { Ask, EventFate, Json, Raised, ReplyBody, SchedulerState } from '../core/index.ts';
 import { eventJobId } from '../contract/index.ts';
 import type { EventReply, JobService, SendOptions } from '../contract/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { KnownFlows } from './known-flows.ts';
 
 export interface SendPort {
-  readonly flows: Pick<KnownFlows, 'listening' | 'events'>;
+  readonly flows: Pick<KnownFlows, 'listening' | 'naming' | 'events'>;
   readonly dispatcher: Pick<Dispatcher, 'ask' | 'peek'>;
 }
 
@@ -33,7 +34,7 @@ export async function sendEvent(
 ): Promise<EventReply> {
   const { name: event, data, labels, ...sent } = readSentEvent(name, body);
   const id = sent.id ?? newId();
-  const listening = flows.listening(event);
+  const listening = flows.listening(event, () => data as Json);
   if (listening.length > EVENT_FLOWS_MAX) throw tooMany(event, listening.length);
   // In this order, and in one batch where no id has to be looked up.
   const raising = raiseAll(dispatcher, { name: event, id, data: JSON.stringify(data) });
@@ -52,11 +53,14 @@ export async function sendEvent(
   const [fate, outcomes] = await Promise.all([raising, submitting]);
   const jobs = listening.flatMap(({ name: flow }, at) => {
     const outcome = outcomes[at];
-    return outcome === undefined ? [] : [{ flow, outcome }];
+    if (outcome === undefined) return [];
+    if (isMillraceError(outcome) || outcome.changed) return [{ flow, outcome }];
+    const isOwn = outcome.jobId === eventJobId(event, id, flow);
+    return [{ flow, outcome, because: isOwn ? ('sent_before' as const) : ('singleton' as const) }];
   });
   const note =
     jobs.length + fate.woken.length + fate.cancelled.length + fate.full.length === 0
-      ? nobody(event, [...flows.events(), ...dispatcher.peek(awaitedEvents)])
+      ? nobody(event, flows, dispatcher.peek(awaitedEvents))
       : overfull(fate);
   const unlisted = [fate.woken, fate.cancelled]
     .map(({ length }) => Math.max(0, length - LISTED_MAX))
@@ -106,9 +110,17 @@ function asFate(reply: ReplyBody): EventFate {
   throw new MillraceError({ code: 'invariant', what: `an event was sent, ${reply.type} answered` });
 }
 
-function nobody(event: string, known: readonly string[]): string {
-  return `No flow is started by '${event}', and no job waits for it.${didYouMean(event, known)}`;
+function nobody(event: string, flows: SendPort['flows'], awaited: readonly string[]): string {
+  const naming = flows.naming(event);
+  if (naming.length > 0) {
+    const named = naming.slice(0, NAMED_MAX).join(', ') + (naming.length > NAMED_MAX ? ', …' : '');
+    return `No flow is started: the data of '${event}' does not match what ${named} asks for.`;
+  }
+  const likely = didYouMean(event, [...flows.events(), ...awaited]);
+  return `No flow is started by '${event}', and no job waits for it.${likely}`;
 }
+
+const NAMED_MAX = 5;
 
 function overfull({ full: [first] }: EventFate): string | null {
   if (first === undefined) return null;

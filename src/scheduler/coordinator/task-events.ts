@@ -13,7 +13,7 @@ import {
   readSentEvent,
   stillLoading,
 } from '../core/index.ts';
-import type { ReportItem, SentFromTask, SubmittedJob, TaskError } from '../core/index.ts';
+import type { Json, ReportItem, SentFromTask, SubmittedJob, TaskError } from '../core/index.ts';
 import { eventJobId } from '../contract/index.ts';
 import type { Dispatcher } from './dispatcher.ts';
 import type { KnownFlows } from './known-flows.ts';
@@ -44,7 +44,7 @@ export function checkedEvent(
   const read = readOr(event, body);
   if ('code' in read) return read;
   const { name, data, labels } = read.event;
-  const listening = checks.listening(name);
+  const listening = checks.listening(name, () => data as Json);
   if (listening.length > EVENT_FLOWS_MAX) {
     const message = `the event ${name} would start ${listening.length} flows; the limit is ${EVENT_FLOWS_MAX}`;
     return { code: 'too_large', message };

@@ -211,7 +211,7 @@ export class LeaderWorkerService implements WorkerService, NodeService {
   };
 
   async report(session: Session, given: readonly WorkerReport[]): Promise<ReportReply> {
-    const { settings, planner } = this.#options;
+    const { settings, planner, flows } = this.#options;
     const fragments = fragmentsIn(this.#options, session, given);
     const { reports, unregistered } =
       fragments.size === 0 || planner?.fragments === undefined
@@ -220,8 +220,8 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     const checks = {
       settings,
       jobOf: (lease: LeaseName) => this.#jobOf(lease),
-      documentOf: (called: unknown) => this.#options.flows.document(called),
-      listening: (event: string) => this.#options.flows.listening(event),
+      documentOf: (called: unknown) => flows.document(called),
+      listening: flows.listening.bind(flows),
     };
     const items = reports.map((report) => checkedReport(report, checks));
     await prepareEvents(this.#options.dispatcher, items);

@@ -19,6 +19,8 @@ export { forkDocument } from './document/from-rows.ts';
 export type { Fork } from './document/from-rows.ts';
 export { INPUT_GAP, INPUT_TASK, flowDocument } from './document/flow-document.ts';
 export type { FlowStart } from './document/flow-document.ts';
+export { withJobFields } from './document/job-fields.ts';
+export { withDefaults } from './document/schema-defaults.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export { listParser } from './document/parse-list.ts';
@@ -33,6 +35,13 @@ export {
   runAtOf,
 } from './document/job-options.ts';
 export type { StartedBy } from './document/job-options.ts';
+export {
+  STARTER_LENGTH_MAX,
+  isStartedAs,
+  readStarter,
+  starterKey,
+  starterPart,
+} from './document/started-by.ts';
 export { decodeOptions } from './document/options.ts';
 export * from './document/sent-event.ts';
 export { whyEnded } from './steps/reschedule.ts';

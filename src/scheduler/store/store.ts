@@ -120,6 +120,10 @@ export interface JobFilter {
   readonly labels?: readonly string[];
   /** Only jobs with a task that waits for a signal of this name, or for any: `ANY_SIGNAL`. */
   readonly waitingFor?: string;
+  /** Only jobs of this schedule. */
+  readonly schedule?: string;
+  /** Only jobs that this event or task has started: `event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`. */
+  readonly startedBy?: string;
   /** Only jobs that were created at this time or later. */
   readonly since?: Instant;
   /** Only jobs that were created before. */

@@ -35,6 +35,8 @@ export interface TaskDefinition extends Executor {
   readonly thread?: string;
   /** What is published of it, so that it can be started by its name. */
   declaration?(): FlowDeclaration;
+  /** Runs once a job of it has failed: registered with it. */
+  readonly whenFailed?: TaskDefinition;
 }
 
 /** A flow in a module: its tasks are registered with it. `defineFlow` makes such objects. */

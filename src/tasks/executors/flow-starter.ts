@@ -1,5 +1,5 @@
 /** Runs the first task of a job that was started by the name of its flow: it applies the flow's schema to the input. */
-import { flowExecutor, isId } from '../../scheduler/core/index.ts';
+import { flowExecutor, isId, isObject } from '../../scheduler/core/index.ts';
 import type { FlowDeclaration, FlowStart, Json } from '../../scheduler/core/index.ts';
 import type { Executor, FlowDefinition } from './executor.ts';
 import { Fields } from './fields.ts';
@@ -24,7 +24,11 @@ export function flowStarter(flow: FlowDefinition): FlowStarter | null {
 }
 
 function startOf(input: Json): FlowStart {
-  const fields = new Fields(input, ['input', 'unchanged']);
+  const fields = new Fields(input, ['input', 'unchanged', 'assumed']);
   const unchanged = fields.list('unchanged') ?? [];
-  return { input: fields.value('input') ?? null, unchanged: unchanged.map(String) };
+  const assumed = (fields.list('assumed') ?? []).map((each) => {
+    const { path, value } = isObject(each) ? each : {};
+    return { path: typeof path === 'string' ? path : '', ...(value !== undefined && { value }) };
+  });
+  return { input: fields.value('input') ?? null, unchanged: unchanged.map(String), assumed };
 }

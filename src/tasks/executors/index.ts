@@ -63,7 +63,7 @@ export { ExecutorRegistry } from './registry.ts';
 export type { RegisteredOperator } from './registry.ts';
 export { jsonText } from './result.ts';
 export { withRetries } from './step-retry.ts';
-export { startText, withSubmitOptions } from './submit-options.ts';
+export { startText, submitFields } from './submit-options.ts';
 export type { KeyOptions, NewJobOptions, WebhookSpec } from './submit-options.ts';
 export type { JsonText } from './result.ts';
 export { AlreadyCompletedError, ChildJobError, ChildrenError } from './wait-errors.ts';

@@ -1,36 +1,24 @@
 import { expect, test } from 'vitest';
-import { withSubmitOptions } from './submit-options.ts';
+import { submitFields } from './submit-options.ts';
 
 const NOW = Date.parse('2030-01-01T00:00:00Z');
-const withOptions = (
-  given: Parameters<typeof withSubmitOptions>[0],
-  options: Parameters<typeof withSubmitOptions>[1],
-) => withSubmitOptions(given, options, NOW);
-const document = { name: 'flow', labels: { team: 'a', order: '7' }, tasks: [] };
+const fields = (options: Parameters<typeof submitFields>[0]) => submitFields(options, NOW);
 
-test('labels of a call join those of the flow, and win over them', () => {
-  expect(withOptions(document, { labels: { team: 'b', tier: 'gold' } })).toEqual({
-    ...document,
-    labels: { team: 'b', order: '7', tier: 'gold' },
-  });
-  expect(withOptions(document, {})).toEqual(document);
-});
-
-test('what is kept of this job wins over what the flow says', () => {
-  expect(withOptions({ ...document, keep: 'all' }, { keep: 'none' })).toMatchObject({
-    keep: 'none',
-  });
+test('says what the options say, and nothing of the call itself', () => {
+  const said = { labels: { team: 'b' }, keep: 'none', singleton: { key: 'k' } } as const;
+  const call = { signal: new AbortController().signal, jobId: 'j' };
+  expect(fields({ ...said, ...call })).toEqual(said);
 });
 
 test('a start is a date, text, or a delay from now', () => {
   const runAt = new Date('2030-01-01T00:00:00Z');
-  expect(withOptions(document, { runAt })).toMatchObject({
+  expect(fields({ runAt })).toMatchObject({
     runAt: '2030-01-01T00:00:00.000Z',
   });
-  expect(withOptions(document, { runAt: '2030-01-01T00:00:00+01:00' })).toMatchObject({
+  expect(fields({ runAt: '2030-01-01T00:00:00+01:00' })).toMatchObject({
     runAt: '2030-01-01T00:00:00+01:00',
   });
-  expect(withOptions(document, { delay: '2h' })).toMatchObject({
+  expect(fields({ delay: '2h' })).toMatchObject({
     runAt: '2030-01-01T02:00:00.000Z',
   });
 });
@@ -41,7 +29,7 @@ test.each([
   { runAt: new Date(Number.NaN) },
   { runAt: '2030-01-01T00:00:00Z', delay: 5 },
 ])('%j is refused before anything is sent', (options) => {
-  expect(() => withOptions(document, options)).toThrow(
+  expect(() => fields(options)).toThrow(
     expect.objectContaining({ code: 'bad_input', path: '/runAt' }),
   );
 });

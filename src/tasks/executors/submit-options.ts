@@ -1,7 +1,7 @@
-/** A job document with what its submitter says of this one job: a client, or a task with `ctx.submit`. */
-import { isObject, MillraceError } from '../../scheduler/core/index.ts';
-import type { JobOutcome, JsonObject, Keep, Labels, Priority } from '../../scheduler/core/index.ts';
-import { type Duration, defined, durationMs } from '../../kit/index.ts';
+/** What a submitter says of one job: a client, or a task with `ctx.submit`. */
+import { MillraceError } from '../../scheduler/core/index.ts';
+import type { JobOutcome, Keep, Labels, Priority } from '../../scheduler/core/index.ts';
+import { type Duration, durationMs } from '../../kit/index.ts';
 
 /** Each takes precedence over what the flow says. */
 export interface NewJobOptions {
@@ -45,28 +45,18 @@ export interface WebhookSpec {
   readonly on?: readonly JobOutcome[];
 }
 
-type Document = Readonly<Record<string, unknown>>;
-
-/** The submitter's options take precedence over those of the flow; of labels, key by key. */
-export function withSubmitOptions(
-  document: Document,
+/** The fields of a job document that the options stand for: `withJobFields` puts them into one. */
+export function submitFields(
   options: NewJobOptions & KeyOptions,
   nowMs: number,
-): Document {
+): Readonly<Record<string, unknown>> {
   const { name, priority, idempotencyKey, labels, fairnessKey, debounce } = options;
   const { batch, keep, webhooks, singleton } = options;
   const runAt = startText(options, nowMs);
   return {
-    ...document,
-    ...defined({ name, priority, idempotencyKey, runAt, fairnessKey, debounce }),
-    ...defined({ keep, webhooks, batch, singleton }),
-    ...(labels === undefined ? {} : { labels: bothLabels(document['labels'], labels) }),
+    ...{ name, priority, idempotencyKey, labels, runAt, fairnessKey, debounce },
+    ...{ keep, webhooks, batch, singleton },
   };
-}
-
-/** What is not an object is left for the server to refuse. */
-function bothLabels(given: unknown, labels: Labels): unknown {
-  return isObject(labels) ? { ...(given as JsonObject | undefined), ...labels } : labels;
 }
 
 /** When it starts, as documents say it. */

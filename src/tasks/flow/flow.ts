@@ -6,6 +6,7 @@ import type {
   Json,
   JsonObject,
   Priority,
+  WrittenStart,
 } from '../../scheduler/core/index.ts';
 import type { Callable, FlowDefinition, Jsonified, TaskDefinition } from '../executors/index.ts';
 import { comparing, ending } from './condition.ts';
@@ -22,7 +23,8 @@ import { declarationOf, startedInput } from './published.ts';
 import type { Settled } from './ref.ts';
 import { type Maybe, andThen, checkSchema, conformInput } from './schema.ts';
 import { type ScheduleParts, ownSchedules } from './schedule-parts.ts';
-import { checkedName } from './task.ts';
+import { checkedName, taskOf } from './task.ts';
+import { type FailurePart, failureField, failureHook } from './when-failed.ts';
 
 /**
  * A flow that `defineFlow` made. `Input` is what it is given, before its schema has looked at it;
@@ -47,15 +49,19 @@ export interface Flow<Input, Result> extends FlowDefinition, Callable<Input, Res
 
 /** What `defineFlow` takes. */
 export interface FlowParts<In extends StandardSchemaV1 | undefined, Built>
-  extends JobParts<FlowInputOf<In>>, ScheduleParts<FlowGivenOf<In>> {
+  extends
+    JobParts<FlowInputOf<In>>,
+    ScheduleParts<FlowGivenOf<In>>,
+    FailurePart<Jsonified<FlowGivenOf<In>>> {
   readonly name: string;
   /** What the flow is given is checked by it when it is submitted. Without it, it takes no input. */
   readonly input?: In;
   /**
    * Events that start it, with their data as its input: `['order.created']`. An event is sent by `client.send`, over
-   * HTTP or by `millrace send`, and starts every flow that names it.
+   * HTTP or by `millrace send`, and starts every flow that names it. With a condition, only one whose data has these values:
+   * `[{ event: 'order.created', match: { 'shop.region': 'eu' } }]`.
    */
-  readonly on?: readonly string[];
+  readonly on?: readonly WrittenStart[];
   /**
    * Events that cancel jobs of it: those whose input has the same value in a field. `[{ event: 'order.cancelled', match: 'id' }]`
    * cancels the live jobs whose input has the `id` of the event's data.
@@ -92,6 +98,7 @@ const FIELDS = [
   'on',
   'schedule',
   'cancelOn',
+  'whenFailed',
   'priority',
   'onFailure',
   'maxParallel',
@@ -131,6 +138,7 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
   const { name, input: inputSchema, priority, onFailure, maxParallel, timeouts } = parts;
   const on = checkedEvents(about, parts.on);
   const cancels = checkedCancels(about, parts.cancelOn, inputSchema !== undefined);
+  const hook = failureHook(about, name, parts.whenFailed, taskOf);
   const graph = new Graph(name);
   const output = graph.output(built(graph, parts.build));
   if (graph.tasks.length === 0) refuse(about, 'it has no task.', 'Add one with `task` or `map`.');
@@ -149,19 +157,28 @@ export function defineFlow(parts: FlowParts<StandardSchemaV1, unknown>): Flow<un
     kind: 'millrace.flow',
     name,
     inputSchema,
-    tasks: graph.definitions,
+    tasks: [...graph.definitions, ...(hook === null ? [] : [hook.task])],
     graph: drawn(shape),
     toDocument: (input: unknown) =>
       andThen(conform(input), (value) => {
         const copy = jsonCopy(value, about);
-        return { ...documentFor(shape, copy), ...cancelsFor(cancels, copy ?? null, about) };
+        return {
+          ...documentFor(shape, copy),
+          ...cancelsFor(cancels, copy ?? null, about),
+          ...failureField(hook, hook === null ? null : asSent(input)),
+        };
       }),
     readResult: (result: Json) => (output === undefined ? undefined : result),
     declaration: () =>
-      (declaration ??= declarationOf(shape, inputSchema, { on, schedules, cancels })),
+      (declaration ??= declarationOf(shape, inputSchema, { on, schedules, cancels, hook })),
     startInput: (start: FlowStart) =>
       andThen(conform(start.input), (value) => startedInput(name, start, jsonCopy(value, about))),
   } satisfies Flow<unknown, unknown>);
+}
+
+/** As a client without the code of the flow would send it. */
+function asSent(input: unknown): Json {
+  return JSON.parse(JSON.stringify(input ?? null)) as Json;
 }
 
 function built(graph: Graph, build: unknown): unknown {

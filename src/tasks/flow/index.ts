@@ -33,3 +33,4 @@ export type { OwnSchedule, SchedulePolicies, ScheduleTiming } from './schedule-p
 export { submissionOf } from './submission.ts';
 export { defineTask, externalTask } from './task.ts';
 export type { ExternalTask, Task, TaskParts, Usable } from './task.ts';
+export type { Failure } from './when-failed.ts';

@@ -16,13 +16,20 @@ import {
   pointerTokens,
   isObject,
 } from '../../scheduler/core/index.ts';
-import type { FlowDeclaration, FlowStart, Json, JsonObject } from '../../scheduler/core/index.ts';
+import type {
+  FlowDeclaration,
+  FlowStart,
+  Json,
+  JsonObject,
+  WrittenStart,
+} from '../../scheduler/core/index.ts';
 import { cancelsTemplate } from './cancels.ts';
 import type { FlowShape, JobShape } from './document.ts';
 import type { GraphTask, GraphTest } from './graph.ts';
 import type { Pointed } from './placeholder.ts';
 import { pointerOf } from './pointer.ts';
 import type { Part } from './template.ts';
+import { type FailureHook, failureTemplate } from './when-failed.ts';
 
 export function declarationOf(
   shape: FlowShape,
@@ -53,15 +60,17 @@ export function taskDeclaration(
   return versioned(name, schema === undefined ? ANYTHING : jsonSchemaOf(schema), template);
 }
 
-/** What starts a flow by itself, events and schedules, and the events that cancel its jobs. */
+/** What starts a flow by itself, events and schedules, what cancels its jobs, and what runs when they fail. */
 export interface FlowStarts {
-  readonly on: readonly string[];
+  readonly on: readonly WrittenStart[];
   readonly schedules: readonly JsonObject[];
   readonly cancels: Parameters<typeof cancelsTemplate>[0];
+  readonly hook: FailureHook | null;
 }
 
-function startFields({ on, schedules, cancels }: FlowStarts): JsonObject {
+function startFields({ on, schedules, cancels, hook }: FlowStarts): JsonObject {
   return {
+    ...failureTemplate(hook),
     ...cancelsTemplate(cancels),
     ...(on.length === 0 ? {} : { [EVENTS_FIELD]: on }),
     ...(schedules.length === 0 ? {} : { [SCHEDULES_FIELD]: schedules }),
@@ -222,7 +231,7 @@ function plainObject(make: () => unknown): JsonObject | null {
 /** What the executor of a flow does: the input as the schema makes it, unless that changes what is used already. */
 export function startedInput(
   flow: string,
-  { input, unchanged }: FlowStart,
+  { input, unchanged, assumed = [] }: FlowStart,
   conformed: Json | undefined,
 ): Json {
   const made = conformed ?? null;
@@ -238,6 +247,17 @@ export function startedInput(
       what: `The schema of flow '${flow}' changes this field, and a key or condition of the flow uses it.`,
       why: 'When a flow is started by its name, keys and conditions are made of the input as it was given.',
       todo: 'Start it with this value as the schema makes it, or take the key from another field.',
+    });
+  }
+  for (const { path, value = null } of assumed) {
+    const after = pointedAt(made, pointerTokens(path) ?? []) ?? null;
+    if (canonicalJson(after) === canonicalJson(value)) continue;
+    throw new MillraceError({
+      code: 'bad_input',
+      path,
+      what: `The schema of flow '${flow}' fills this field, and a key, a condition or 'cancelOn' of the flow uses it.`,
+      why: 'When a flow is started by its name, only defaults that its JSON Schema states are known by then.',
+      todo: 'Give the field a value.',
     });
   }
   return made;

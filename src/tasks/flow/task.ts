@@ -1,7 +1,7 @@
 /** Tasks: code with a name and types, to be used in flows, called, mapped over or submitted alone. */
 import type { StandardSchemaV1 } from '@standard-schema/spec';
-import { asLiteral, isId } from '../../scheduler/core/index.ts';
-import type { Json, JsonObject } from '../../scheduler/core/index.ts';
+import { asLiteral, isId, withDefaults } from '../../scheduler/core/index.ts';
+import type { Json, JsonObject, WrittenStart } from '../../scheduler/core/index.ts';
 import type {
   Callable,
   Jsonified,
@@ -17,7 +17,7 @@ import { Graph } from './graph.ts';
 import { JOB_FIELDS, jobShape } from './job-parts.ts';
 import type { AnyJobParts, BatchPart, JobParts } from './job-parts.ts';
 import { jsonCopy } from './json-copy.ts';
-import { taskDeclaration } from './published.ts';
+import { jsonSchemaOf, taskDeclaration } from './published.ts';
 import { type ScheduleParts, ownSchedules } from './schedule-parts.ts';
 import {
   DEFAULT_FIELDS,
@@ -26,6 +26,7 @@ import {
   checkDocument,
   plainOptions,
 } from './options.ts';
+import { type FailurePart, failureField, failureHook } from './when-failed.ts';
 import { type Maybe, andThen, checkSchema, conformInput, conformResult } from './schema.ts';
 
 /** What a flow can use as a task: it has a name, and types for what goes in and comes out. */
@@ -73,7 +74,8 @@ export interface TaskParts<
     TaskDefaults,
     JobParts<TaskInputOf<In, Given>>,
     BatchPart<TaskInputOf<In, Given>>,
-    ScheduleParts<[In] extends [StandardSchemaV1] ? StandardSchemaV1.InferInput<In> : Given> {
+    ScheduleParts<[In] extends [StandardSchemaV1] ? StandardSchemaV1.InferInput<In> : Given>,
+    FailurePart<TaskInputOf<In, Given>> {
   /** Unique among all tasks of a cluster: workers offer it under this name. */
   readonly name: string;
   /** What the handler is given is checked by it, and is what it makes of it. */
@@ -82,7 +84,7 @@ export interface TaskParts<
   readonly output?: Out;
   /** Events that start a job of it alone, with their data as its input: see `defineFlow`. Only a task that is published by
    * itself can be started so: one that a module exports, or that is in `tasks` of a runtime. */
-  readonly on?: readonly string[];
+  readonly on?: readonly WrittenStart[];
   /**
    * Events that cancel jobs of it: those whose input has the same value in a field. `[{ event: 'order.cancelled', match: 'id' }]`
    * cancels the live jobs whose input has the `id` of the event's data.
@@ -101,7 +103,18 @@ export interface TaskParts<
 }
 
 const FIELDS = [
-  ...['name', 'input', 'output', 'on', 'cancelOn', 'schedule', 'thread', 'run', 'batch'],
+  ...[
+    'name',
+    'input',
+    'output',
+    'on',
+    'cancelOn',
+    'whenFailed',
+    'schedule',
+    'thread',
+    'run',
+    'batch',
+  ],
   ...JOB_FIELDS,
   ...DEFAULT_FIELDS,
 ];
@@ -142,9 +155,9 @@ export function defineTask<
 export function defineTask(
   parts: Omit<
     TaskParts<StandardSchemaV1, StandardSchemaV1, never, unknown>,
-    keyof AnyJobParts | 'schedule'
+    keyof AnyJobParts | 'schedule' | 'whenFailed'
   > &
-    AnyJobParts & { readonly schedule?: unknown },
+    AnyJobParts & { readonly schedule?: unknown; readonly whenFailed?: unknown },
 ): Task<unknown, Json> {
   const about = checkedName('Task', parts);
   refuseUnknownFields(about, parts, FIELDS);
@@ -180,7 +193,9 @@ export function defineTask(
     parts.schedule,
     (given) => conform(given ?? null),
   );
-  const declared = { on, schedules, cancels, job };
+  const hook = failureHook(about, name, parts.whenFailed, taskOf);
+  const declared = { on, schedules, cancels, hook, job };
+  const ownFields = fieldsByInput(about, inputSchema, declared);
 
   return Object.freeze({
     ...usable,
@@ -188,6 +203,7 @@ export function defineTask(
     inputSchema,
     outputSchema,
     ...(thread === undefined ? {} : { thread }),
+    ...(hook === null ? {} : { whenFailed: hook.task }),
     declaration: () => taskDeclaration(name, inputSchema, usable.defaults as JsonObject, declared),
     async run(input: Json, context: TaskContext): Promise<unknown> {
       const returned = await parts.run(await conform(input), context);
@@ -198,12 +214,20 @@ export function defineTask(
       const given = jsonCopy(input, about) ?? null;
       return andThen(conform(given), () => ({
         name,
-        ...(job && jobFields(job, given)),
-        ...cancelsFor(cancels, given, about),
+        ...ownFields(given),
+        ...failureField(hook, given),
         tasks: [{ id: name, ...usable.toTask(input) }],
       }));
     },
   } satisfies Task<unknown, Json>);
+}
+
+/** A task with this handler, and nothing else to say of it. */
+export function taskOf(
+  name: string,
+  run: (input: never, context: TaskContext) => unknown,
+): TaskDefinition {
+  return defineTask({ name, run });
 }
 
 /** Null for a task that says nothing of its jobs. */
@@ -212,6 +236,21 @@ function jobOf(name: string, parts: AnyJobParts, sample: JsonObject): JobShape |
   const shape = jobShape(new Graph(name, 'Task'), parts, {});
   checkDocument({ ...shape.head, tasks: [sample] }, () => shape.about);
   return shape;
+}
+
+/** As for a job that is started by the task's name: of the input as given, with the defaults of its JSON Schema. */
+function fieldsByInput(
+  about: string,
+  schema: StandardSchemaV1 | undefined,
+  { job, cancels }: Pick<Parameters<typeof taskDeclaration>[3], 'job' | 'cancels'>,
+): (given: Json) => JsonObject {
+  if (job === null && cancels.length === 0) return () => ({});
+  let published: JsonObject | null = null;
+  return (given) => {
+    published ??= schema === undefined ? {} : jsonSchemaOf(schema);
+    const whole = withDefaults(published, given);
+    return { ...(job && jobFields(job, whole)), ...cancelsFor(cancels, whole, about) };
+  };
 }
 
 /** Something that workers know by name and that is not defined in this program. */

@@ -1,5 +1,12 @@
 import { expect, test } from 'vitest';
-import { instant, jobNo, taskNo } from '../../../src/scheduler/core/index.ts';
+import { canonicalJson, instant, jobNo, taskNo } from '../../../src/scheduler/core/index.ts';
+import type {
+  JobId,
+  JobRow,
+  ScheduleId,
+  StartedBy,
+  TaskId,
+} from '../../../src/scheduler/core/index.ts';
 import { type DeadFilter, NO_JOBS } from '../../../src/scheduler/store/index.ts';
 import type { Bench } from './bench.ts';
 import { aJob, aNode, aSchedule, aSpec, aTask, AT, nodeId, running, succeeded } from './rows.ts';
@@ -16,6 +23,7 @@ export function listingTests(bench: Bench): void {
   countTests(bench);
   waitingTests(bench);
   timeTests(bench);
+  originTests(bench);
   headTests(bench);
 }
 
@@ -91,6 +99,44 @@ function timeTests({ store, newLeader }: Bench): void {
     expect(await list({ until: at(7_200_000), labels: ['team:a'] })).toEqual([6, 4, 2]);
     expect(await list({ since: at(1), until: at(3_600_001), labels: ['team:a'] })).toEqual([6, 4]);
     expect(await list({ since: at(1), state: 'failed' })).toEqual([]);
+  });
+}
+
+function originTests({ store, newLeader }: Bench): void {
+  test('jobs are listed by their schedule and by what has started them', async () => {
+    const leader = await newLeader();
+    const list = async (filter: object) =>
+      (await store().jobs(leader.shard, { limit: 100, ...filter })).map(({ no }) => no);
+    const add = (no: number, parts: Partial<JobRow>) =>
+      leader.submit(aJob(no, parts), [aSpec(no, 0)], [aTask(no, 0)]);
+    const by = (startedBy: StartedBy, more: object = {}) => ({
+      options: canonicalJson({ ...more, startedBy: { ...startedBy } }),
+    });
+    const event = (name: string, id: string, more = {}) => by({ event: name, id }, more);
+    await add(1, event('tick', 'e1'));
+    await add(2, event('tick', 'e/"2"', { fairnessKey: '"startedBy":{"event":"tock","id":"e"}' }));
+    await add(3, event('tick.x', 'e1'));
+    await add(4, by({ job: 'tick' as JobId, task: 'a' as TaskId }));
+    await add(5, { ...by({ job: 'j' as JobId, task: 'b' as TaskId }), labels: ['team:a'] });
+    await add(6, { scheduleId: 'nightly' as ScheduleId });
+    await add(7, { scheduleId: 'nightly' as ScheduleId, name: 'other' });
+    await add(8, { scheduleId: 'Nightly' as ScheduleId });
+    expect(await list({ schedule: 'nightly' })).toEqual([7, 6]);
+    expect(await list({ schedule: 'nightly', limit: 1, before: jobNo(7) })).toEqual([6]);
+    expect(await list({ schedule: 'nightly', name: 'other', state: 'running' })).toEqual([7]);
+    expect(await list({ schedule: 'night' })).toEqual([]);
+    expect(await list({ startedBy: 'event/tick' })).toEqual([2, 1]);
+    expect(await list({ startedBy: 'event/tick', limit: 1, before: jobNo(2) })).toEqual([1]);
+    expect(await list({ startedBy: 'event/tick/e1' })).toEqual([1]);
+    expect(await list({ startedBy: 'event/tick/e/"2"' })).toEqual([2]);
+    expect(await list({ startedBy: 'event/tick/e' })).toEqual([]);
+    // What others have written into the options is not looked at.
+    expect(await list({ startedBy: 'event/tock' })).toEqual([]);
+    expect(await list({ startedBy: 'event/tick_x' })).toEqual([]);
+    expect(await list({ startedBy: 'job/tick' })).toEqual([4]);
+    expect(await list({ startedBy: 'job/j/b', labels: ['team:a'] })).toEqual([5]);
+    expect(await list({ startedBy: 'job/j/a' })).toEqual([]);
+    expect(await list({ startedBy: 'job/j', schedule: 'nightly' })).toEqual([]);
   });
 }
 

@@ -1,5 +1,5 @@
 /** A node's reader, from far away. */
-import { isMillraceError } from '../../../scheduler/core/index.ts';
+import { isMillraceError, isStartedAs } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
 import { fromWireEventPage, fromWireNode, fromWireSchedule } from '../codec/cluster.ts';
 import { fromWireJob, fromWireSummary, toWireJobsQuery } from '../codec/jobs.ts';
@@ -99,11 +99,12 @@ export function remoteReader(channel: LeaderChannel): RemoteReader {
 
 /** A node of an earlier version lists all jobs, and says of none what it waits for. */
 function asAsked(query: JobsQuery, jobs: JobSummary<Date>[]): JobSummary<Date>[] {
-  const { waitingFor, since = -Infinity, until = Infinity } = query;
-  const inTime = jobs.filter(({ createdAt }) => +createdAt >= since && +createdAt < until);
-  return waitingFor === undefined
-    ? inTime
-    : inTime.filter(({ waitsFor }) => waitsFor !== undefined);
+  const { waitingFor, schedule, startedBy, since = -Infinity, until = Infinity } = query;
+  return jobs
+    .filter(({ createdAt }) => +createdAt >= since && +createdAt < until)
+    .filter(({ waitsFor }) => waitingFor === undefined || waitsFor !== undefined)
+    .filter(({ scheduleId }) => schedule === undefined || scheduleId === schedule)
+    .filter((job) => startedBy === undefined || isStartedAs(job.startedBy, startedBy));
 }
 
 async function* follow(

@@ -32,8 +32,8 @@ const anySignal = { step: 's', name: 'n', shapeJson: '', matchJson: '' };
 const longField = JSON.stringify([['a'.repeat(201), 1]]);
 const anyTime = { sinceMs: 0n, untilMs: 0n };
 const anyJobs = {
-  ...{ state: 0, name: '', labels: [], limit: 0, cursor: '', waitingFor: '' },
-  ...anyTime,
+  ...{ state: 0 as const, name: '', labels: [], limit: 0, cursor: '' },
+  ...{ waitingFor: '', schedule: '', startedBy: '', ...anyTime },
 };
 
 function codeOf(act: () => unknown): string {
@@ -217,6 +217,7 @@ describe('bad input is', () => {
     ],
     ['jobs by a time', () => fromWireJobsQuery(hostile({ ...anyJobs, sinceMs: 2n ** 60n }))],
     ['jobs by a signal', () => fromWireJobsQuery(hostile({ ...anyJobs, waitingFor: 'a"' }))],
+    ['jobs by a starter', () => fromWireJobsQuery(hostile({ ...anyJobs, startedBy: 'a/b' }))],
     ['jobs by a name with NUL', () => fromWireJobsQuery(hostile({ ...anyJobs, name: 'a\0' }))],
     [
       'jobs after a cursor with NUL',
@@ -391,7 +392,6 @@ test('a job without an id gets one', () => {
 });
 
 test('a list without a limit, or with too large a one, gets the default', () => {
-  const query = { state: 0 as const, name: '', cursor: '', labels: [], waitingFor: '', ...anyTime };
-  expect(fromWireJobsQuery({ ...query, limit: 0 })).toEqual({ limit: 100 });
-  expect(fromWireJobsQuery({ ...query, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
+  expect(fromWireJobsQuery({ ...anyJobs, limit: 0 })).toEqual({ limit: 100 });
+  expect(fromWireJobsQuery({ ...anyJobs, limit: 2 ** 32 - 1 })).toEqual({ limit: 1_000 });
 });

@@ -8,6 +8,7 @@ import {
   instant,
   isId,
   readLabel,
+  readStarter,
 } from '../../../scheduler/core/index.ts';
 import type { StartedBy, TaskError, TaskId, TaskState } from '../../../scheduler/core/index.ts';
 import type { Job as WireJob, JobTask, ListJobsRequest } from '../gen/millrace/v1/job.ts';
@@ -242,9 +243,10 @@ function fromWireTask(task: JobTask): TaskShape<ReadResult, Date> {
 }
 
 export function toWireJobsQuery(query: JobsQuery): ListJobsRequest {
-  const { state, name, labels = [], waitingFor = '', since, until, limit, cursor } = query;
+  const { state, name, labels = [], since, until, limit, cursor } = query;
+  const { waitingFor = '', schedule = '', startedBy = '' } = query;
   return {
-    waitingFor,
+    ...{ waitingFor, schedule, startedBy },
     sinceMs: wireNumber(since ?? 0, 'since_ms'),
     untilMs: wireNumber(until ?? 0, 'until_ms'),
     state: state === undefined ? WireJobState.JOB_STATE_UNSPECIFIED : toWireJobState(state),
@@ -260,7 +262,7 @@ const JOBS_LIMIT = 100;
 const JOBS_LIMIT_MAX = 1_000;
 
 export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
-  const { state, name, labels, waitingFor, limit, cursor } = request;
+  const { state, name, labels, waitingFor, schedule, startedBy, limit, cursor } = request;
   const since = fromWireTimeOrNone(request.sinceMs, 'since_ms');
   const until = fromWireTimeOrNone(request.untilMs, 'until_ms');
   return {
@@ -271,6 +273,8 @@ export function fromWireJobsQuery(request: ListJobsRequest): JobsQuery {
     ...(name === '' ? {} : { name: soughtText(name, 'name') }),
     ...(labels.length === 0 ? {} : { labels: labels.map((label) => readLabel(label, 'labels')) }),
     ...(waitingFor === '' ? {} : { waitingFor: soughtSignal(waitingFor) }),
+    ...(schedule === '' ? {} : { schedule: soughtText(schedule, 'schedule') }),
+    ...(startedBy === '' ? {} : { startedBy: readStarter(startedBy, 'started_by') }),
     ...(since === null ? {} : { since: instant(since.getTime()) }),
     ...(until === null ? {} : { until: instant(until.getTime()) }),
     ...(cursor === '' ? {} : { cursor: soughtText(cursor, 'cursor') }),

@@ -296,9 +296,9 @@ describe('public shapes survive a round trip', () => {
     const moment = time.map((at) => at.getTime() as NonNullable<JobsQuery['since']>);
     const query: fc.Arbitrary<JobsQuery> = fc.record(
       {
-        ...{ state: fc.constantFrom(...JOB_STATES), name, cursor: name },
+        ...{ state: fc.constantFrom(...JOB_STATES), name, cursor: name, schedule: id<string>() },
         ...{ limit: fc.integer({ min: 1, max: 1_000 }), since: moment, until: moment },
-        waitingFor: fc.constantFrom('*', 'ok'),
+        ...{ waitingFor: fc.constant('*'), startedBy: fc.constant('event/a/b c') },
       },
       { requiredKeys: ['limit'] },
     );

@@ -3,9 +3,11 @@ import { randomUUID } from 'node:crypto';
 import {
   ANY_SIGNAL,
   JOB_STATES,
+  STARTER_LENGTH_MAX,
   awaitedEvent,
   readLabel,
   readMoment,
+  readStarter,
   taskTrees,
 } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
@@ -63,6 +65,13 @@ export const jobRoutes: readonly Route[] = [
         maxLength: 206,
         description:
           'Only jobs with a task that waits for a signal of this name, for an event (`event/NAME`), or `*` for any of them. `waitsFor` says which.',
+      },
+      schedule: { type: 'string', maxLength: 200, description: 'Only jobs of this schedule.' },
+      startedBy: {
+        type: 'string',
+        maxLength: STARTER_LENGTH_MAX,
+        description:
+          'Only jobs that this event or task has started: `event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`.',
       },
       since: {
         type: 'string',
@@ -263,7 +272,8 @@ function signalIdIn({ headers }: Call): string {
 }
 
 async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
-  const { state, name, waitingFor, since, until } = call.query;
+  const { state, name, waitingFor, schedule, startedBy, since, until } = call.query;
+  if (schedule !== undefined) checkedId(schedule, '?schedule');
   const labels = (call.lists['label'] ?? []).map((label) => readLabel(label, '?label'));
   const { asOf, value } = await api.reader.jobs({
     ...pageOf(call),
@@ -272,6 +282,8 @@ async function listJobs(call: Call, api: ApiParts): Promise<Answer> {
     ...(name === undefined ? {} : { name }),
     ...(labels.length === 0 ? {} : { labels }),
     ...(waitingFor === undefined ? {} : { waitingFor: signalName(waitingFor) }),
+    ...(schedule === undefined ? {} : { schedule }),
+    ...(startedBy === undefined ? {} : { startedBy: readStarter(startedBy, '?startedBy') }),
     ...(since === undefined ? {} : { since: readMoment(since, () => '?since') }),
     ...(until === undefined ? {} : { until: readMoment(until, () => '?until') }),
   });

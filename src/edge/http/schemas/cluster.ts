@@ -134,37 +134,6 @@ const queueFields: Readonly<Record<string, Schema>> = {
   paused: orNull(record('Since when, and why.', { since: moment, reason: orNull(text) })),
 };
 
-const FLOW_EXAMPLE = {
-  name: 'order',
-  version: '3f9a1c04b7de',
-  input: {
-    type: 'object',
-    properties: { id: { type: 'string' }, cents: { type: 'integer' } },
-    required: ['id', 'cents'],
-  },
-  on: ['order.created'],
-  schedules: [{ id: 'order' }],
-  nodes: ['w-1', 'w-2'],
-};
-
-const flowFields: Readonly<Record<string, Schema>> = {
-  name: text,
-  version: described('Of graph and schema; a new job gets the newest that a live node has.', text),
-  input: described('JSON Schema of the input; `{}` allows anything.', anything),
-  on: described('The events that start it.', listOf(text)),
-  schedules: described(
-    'The schedules that it declares.',
-    listOf(
-      record(
-        'One of them.',
-        { id: text, note: described('Why it is not there.', text) },
-        { optional: ['note'] },
-      ),
-    ),
-  ),
-  nodes: described('Live nodes that have it.', listOf(text)),
-};
-
 const asOf = ref('AsOf');
 const leaderFields: Readonly<Record<string, Schema>> = {
   nodeId: text,
@@ -180,7 +149,6 @@ export type ClusterSchemaName =
   | 'QueueList'
   | 'Queue'
   | 'OperatorList'
-  | 'FlowList'
   | 'LeaderAddress'
   | 'Leader'
   | 'Schedule'
@@ -250,11 +218,6 @@ export const clusterSchemas: Readonly<Record<ClusterSchemaName, Schema>> = {
     'Custom operators and functions.',
     { operators: listOf(record('A custom operator or function.', operatorFields)) },
     { example: { operators: [OPERATOR_EXAMPLE] } },
-  ),
-  FlowList: record(
-    'Flows that can be started by name.',
-    { flows: listOf(record('A flow.', flowFields)) },
-    { example: { flows: [FLOW_EXAMPLE] } },
   ),
   LeaderAddress: record('The addresses of a leader.', leaderFields, { example: LEADER_EXAMPLE }),
   Leader: record(

@@ -1,5 +1,6 @@
 import { clusterSchemas, type ClusterSchemaName } from './cluster.ts';
 import { explanationSchemas, type ExplanationSchemaName } from './explanation.ts';
+import { flowSchemas, type FlowSchemaName } from './flows.ts';
 import { jobSchemas, type JobSchemaName } from './jobs.ts';
 import { querySchemas, type QuerySchemaName } from './queries.ts';
 import { requestSchemas, type RequestSchemaName } from './requests.ts';
@@ -9,6 +10,7 @@ export type SchemaName =
   | JobSchemaName
   | ExplanationSchemaName
   | ClusterSchemaName
+  | FlowSchemaName
   | QuerySchemaName
   | RequestSchemaName;
 
@@ -17,6 +19,7 @@ export const SCHEMAS: Readonly<Record<SchemaName, Schema>> = {
   ...jobSchemas,
   ...explanationSchemas,
   ...clusterSchemas,
+  ...flowSchemas,
   ...querySchemas,
   ...requestSchemas,
 };

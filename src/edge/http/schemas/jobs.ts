@@ -120,7 +120,6 @@ export type JobSchemaName =
   | 'DeadTaskPage'
   | 'Submitted'
   | 'SubmittedOrList'
-  | 'SentEvent'
   | 'NotSubmitted';
 
 export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
@@ -370,31 +369,5 @@ export const jobSchemas: Readonly<Record<JobSchemaName, Schema>> = {
       [{ id: SUMMARY_EXAMPLE['id'], state: 'queued' }],
     ],
   },
-  SentEvent: record(
-    'An event, and what it has started, woken and cancelled.',
-    {
-      event: text,
-      id: described('Of the event: as it was sent, or a new one.', text),
-      jobs: listOf({
-        anyOf: [
-          record('A job.', { flow: text, id: text, state: oneOf(JOB_STATES), isNew: flag }),
-          record('Why a flow was not started.', { flow: text, error: ref('Problem') }),
-        ],
-      }),
-      woken: listOf(record('One of the first 1,000 tasks that waited.', { job: text, task: text })),
-      cancelled: described('Jobs that it has cancelled, the first 1,000.', listOf(text)),
-      unlisted: described('How many more it has woken or cancelled, if there are.', whole),
-      note: described('Present only if it has no effect, or not on all that it means.', text),
-    },
-    {
-      optional: ['note', 'unlisted'],
-      example: {
-        event: 'order.created',
-        id: 'evt_1',
-        jobs: [{ flow: 'order', id: SUMMARY_EXAMPLE['id'], state: 'queued', isNew: true }],
-        ...{ woken: [], cancelled: [] },
-      },
-    },
-  ),
   NotSubmitted: record('Why one document of a list was rejected.', { error: ref('Problem') }),
 };

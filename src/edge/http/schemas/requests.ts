@@ -59,6 +59,7 @@ export type RequestSchemaName =
   | 'JobDocumentOrList'
   | 'FlowStart'
   | 'EventRequest'
+  | 'EventList'
   | 'CancelRequest'
   | 'PriorityRequest'
   | 'RescheduleRequest'
@@ -102,6 +103,22 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
     }),
     examples: [{ data: { id: 'A-7', cents: 1_999 }, id: 'evt_1' }],
   },
+  EventList: {
+    description: 'Events, each with its name.',
+    ...listOf(
+      record(
+        'An event.',
+        {
+          event: text,
+          data: described('As of one event.', anything),
+          id: described('The same id again starts nothing new.', text),
+          labels: described('Of each new job.', { type: 'object', additionalProperties: text }),
+        },
+        { optional: ['data', 'id', 'labels'] },
+      ),
+    ),
+    examples: [[{ event: 'order.created', data: { id: 'A-7' }, id: 'evt_1' }]],
+  },
   CancelRequest: optionalRecord('The reason for the cancellation.', { reason: text }),
   PriorityRequest: record(
     'How urgent a job is.',
@@ -141,10 +158,17 @@ export const requestSchemas: Readonly<Record<RequestSchemaName, Schema>> = {
           name: text,
           labels: described('`key:value` each.', listOf(text)),
           waitingFor: described('A signal that one of its tasks waits for; `*` for any.', text),
+          schedule: described('The id of a schedule.', text),
+          startedBy: described('`event/NAME`, `event/NAME/ID`, `job/ID` or `job/ID/TASK`.', text),
           since: described('Created at this time or later.', anything),
           until: described('Created before this time.', anything),
         },
-        { optional: ['state', 'name', 'labels', 'waitingFor', 'since', 'until'] },
+        {
+          optional: [
+            ...['state', 'name', 'labels', 'waitingFor', 'schedule', 'startedBy'],
+            ...['since', 'until'],
+          ],
+        },
       ),
     },
     {

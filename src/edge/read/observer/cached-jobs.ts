@@ -8,6 +8,7 @@ import type {
   JobsQuery,
   Page,
 } from '../../../scheduler/contract/index.ts';
+import { isStartedAs } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
 
 interface Entry {
@@ -115,6 +116,8 @@ export class CachedJobs {
     state,
     name,
     labels = [],
+    schedule,
+    startedBy,
     since,
     until,
     limit,
@@ -126,6 +129,8 @@ export class CachedJobs {
       .filter(({ no }) => no < before && no >= this.#completeFrom)
       .filter((job) => state === undefined || job.state === state)
       .filter((job) => name === undefined || job.name === name)
+      .filter(({ scheduleId }) => schedule === undefined || scheduleId === schedule)
+      .filter((job) => startedBy === undefined || isStartedAs(job.startedBy, startedBy))
       .filter(({ createdAt }) => since === undefined || createdAt.getTime() >= since)
       .filter(({ createdAt }) => until === undefined || createdAt.getTime() < until)
       .filter((job) => labels.every((label) => hasLabel(job, label)))

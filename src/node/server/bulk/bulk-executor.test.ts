@@ -110,6 +110,7 @@ test('a request that was read is read again as it was', () => {
     { action: 'priority', priority: 0, filter: { since: 5, until: 6 } },
     { action: 'reschedule', runAt: 'now', filter: { name: 'n' } },
     { action: 'remove', filter: { labels: ['a:b'] } },
+    { action: 'cancel', filter: { schedule: 's', startedBy: 'event/tick/e 1' } },
   ])
     expect(readBulkRequest(readBulkRequest(request))).toEqual(request);
   expect(
@@ -136,6 +137,9 @@ test.each([
   [{ action: 'cancel', filter: { since: '2h' } }, '/filter/since'],
   [{ action: 'cancel', filter: { until: -1 } }, '/filter/until'],
   [{ action: 'cancel', filter: { waitingFor: 'a b' } }, '/filter/waitingFor'],
+  [{ action: 'cancel', filter: { schedule: 7 } }, '/filter/schedule'],
+  [{ action: 'cancel', filter: { startedBy: { event: 'a' } } }, '/filter/startedBy'],
+  [{ action: 'cancel', filter: { startedBy: 'tick' } }, '/filter/startedBy'],
 ])('%j is refused at %s', (request, path) => {
   expect(() => readBulkRequest(request)).toThrow(
     expect.objectContaining({ code: 'bad_input', path }),

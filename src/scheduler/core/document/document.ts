@@ -142,6 +142,8 @@ export interface JobOptions {
   readonly batch: BatchFigures | null;
   /** Events that cancel the job. */
   readonly cancelOn: readonly CancelOn[];
+  /** The task that runs once it has failed, as JSON text: see `when-failed.ts`. */
+  readonly whenFailed: string | null;
   /** Where its submitter stands in a trace; null if that is not known. */
   readonly trace: Trace | null;
 }

@@ -5,7 +5,8 @@
  * flow's own schema and returns the input as that makes it, with defaults and transformations. All other tasks depend on
  * it and take from its result what they need. Idempotency keys, keys of limits and operands of conditions must be known
  * when the job is submitted: they stand in the template as `{ "$input": pointer }` and are taken from the input as it was
- * given. The first task fails if the schema has changed one of those, so no key can differ from what the flow means.
+ * given, with the defaults that the published JSON Schema states. The first task fails if the schema makes something else
+ * of one of those, so no key can differ from what the flow means.
  */
 import { EVENTS_FIELD, SCHEDULES_FIELD, flowExecutor } from '../node/flow.ts';
 import type { FlowDeclaration } from '../node/flow.ts';
@@ -14,6 +15,7 @@ import type { Json, JsonObject } from '../json.ts';
 import { schemaFault } from './json-schema.ts';
 import { pointedAt, pointerTokens } from './pointer.ts';
 import { below, refuse } from './refuse.ts';
+import { withDefaults } from './schema-defaults.ts';
 import { asLiteral } from './template.ts';
 import { weigh } from './weigh.ts';
 
@@ -27,6 +29,14 @@ export interface FlowStart {
   readonly input: Json;
   /** JSON Pointers to what the schema must leave as it is. */
   readonly unchanged: readonly string[];
+  /** What was taken for fields that the input lacks: a default, or nothing at all. */
+  readonly assumed?: readonly Assumed[];
+}
+
+/** JSON Pointer and value; without a value: the schema must not fill it either. */
+export interface Assumed {
+  readonly path: string;
+  readonly value?: Json;
 }
 
 /** Throws `bad_input`, with the path of the field, for an input that does not fit. */
@@ -49,7 +59,7 @@ export function flowDocument(
     refuse(wrong.path, `${wrong.what} The flow '${name}' does not accept this input.`);
   const tasks = Array.isArray(template['tasks']) ? (template['tasks'] as readonly Json[]) : [];
   const [single] = tasks;
-  const gaps = new Gaps(name, input, path);
+  const gaps = new Gaps(flow, input, path);
   // A task that is published by itself takes the input as it is, and applies its own schema.
   const isTask = tasks.length === 1 && isObject(single) && isGap(single['input']);
   const filled = tasks.map((task) => (isObject(task) ? gaps.fill(task) : task));
@@ -58,11 +68,19 @@ export function flowDocument(
     ...gaps.labels(template['labels']),
     ...gaps.keys(template),
     ...gaps.cancels(template['cancelOn']),
+    ...wholeInput(template['whenFailed'], input),
     name,
   };
   if (isTask) return { ...document, tasks: [{ ...single, input: asLiteral(input) }] };
   if (flow.input === null) return { ...document, tasks: filled };
-  const start: FlowStart & JsonObject = { input, unchanged: [...gaps.used] };
+  const assumed = [...gaps.assumed].map(([at, value]) =>
+    value === undefined ? { path: at } : { path: at, value },
+  );
+  const start: JsonObject = {
+    input,
+    unchanged: [...gaps.used],
+    ...(assumed.length > 0 && { assumed }),
+  } satisfies FlowStart;
   const first = { id: INPUT_TASK, executor: flowExecutor(name), input: asLiteral(start) };
   return { ...document, tasks: [first, ...filled] };
 }
@@ -74,12 +92,17 @@ function isOmittable(schema: JsonObject, input: Json): boolean {
 
 class Gaps {
   readonly used: Set<string> = new Set();
+  readonly assumed: Map<string, Json | undefined> = new Map();
   readonly #flow: string;
+  readonly #schema: JsonObject | null;
   readonly #input: Json;
   readonly #path: string;
+  /** With the defaults that are known here. */
+  #whole: Json | undefined;
 
-  constructor(flow: string, input: Json, path: string) {
-    this.#flow = flow;
+  constructor({ name, input: schema }: FlowDeclaration, input: Json, path: string) {
+    this.#flow = name;
+    this.#schema = schema;
     this.#input = input;
     this.#path = path;
   }
@@ -123,12 +146,9 @@ class Gaps {
     const cancelOn = (given as readonly Json[]).flatMap((entry) => {
       if (!isObject(entry) || !isObject(entry['match'])) return [entry];
       const match = Object.entries(entry['match']);
-      const values = match.map(([, each]) => (isGap(each) ? this.#at(each) : each));
+      const values = match.map(([, each]) => (isGap(each) ? this.#taken(each) : each));
       if (values.some((value) => value === undefined || value === null)) return [];
-      const filled = match.map(([field, each], at) => {
-        if (isGap(each)) this.used.add(each[INPUT_GAP] as string);
-        return [field, values[at] as Json] as const;
-      });
+      const filled = match.map(([field], at) => [field, values[at] as Json] as const);
       return [{ ...entry, match: Object.fromEntries(filled) }];
     });
     return { cancelOn };
@@ -159,7 +179,22 @@ class Gaps {
   #at(gap: JsonObject): Json | undefined {
     const pointer = gap[INPUT_GAP];
     const tokens = typeof pointer === 'string' ? pointerTokens(pointer) : null;
-    return tokens === null ? undefined : pointedAt(this.#input, tokens);
+    if (tokens === null) return undefined;
+    const given = pointedAt(this.#input, tokens);
+    if (given !== undefined || this.#schema === null) return given;
+    this.#whole ??= withDefaults(this.#schema, this.#input);
+    return pointedAt(this.#whole, tokens);
+  }
+
+  /** The schema must make the same of it. */
+  #taken(gap: JsonObject): Json | undefined {
+    const value = this.#at(gap);
+    const pointer = gap[INPUT_GAP];
+    if (typeof pointer !== 'string') return value;
+    const given = pointedAt(this.#input, pointerTokens(pointer) ?? []);
+    if (given === undefined) this.assumed.set(pointer, value);
+    else this.used.add(pointer);
+    return value;
   }
 
   #test(condition: Json): Json {
@@ -173,8 +208,7 @@ class Gaps {
     const pointer = gap[INPUT_GAP];
     const tokens = typeof pointer === 'string' ? pointerTokens(pointer) : null;
     if (tokens === null || typeof pointer !== 'string') return gap;
-    const value = this.#at(gap);
-    this.used.add(pointer);
+    const value = this.#taken(gap);
     if (value !== undefined) return value;
     const where = tokens.reduce((at, token) => below(at, token), this.#path);
     return refuse(
@@ -182,6 +216,12 @@ class Gaps {
       `It is missing, and a key or condition of the flow '${this.#flow}' needs it.`,
     );
   }
+}
+
+/** It gets the input as it was given. */
+function wholeInput(whenFailed: Json | undefined, input: Json): JsonObject {
+  if (!isObject(whenFailed) || !isGap(whenFailed['input'])) return {};
+  return { whenFailed: { ...whenFailed, input } };
 }
 
 function isGap(value: Json | undefined): value is JsonObject {

@@ -281,6 +281,19 @@ const BATCH: Grammar = grammar(
   },
 );
 
+const WHEN_FAILED: Grammar = grammar(
+  'A task that runs once the job has failed, in a job of its own, which is made in the transaction of the end. Its input is {"job", "error", "task", "input"}.',
+  {
+    executor: { type: 'name', required: true, doc: 'What runs it.' },
+    input: {
+      type: 'any',
+      doc: 'Passed on as it is, usually the input of the flow; null if it is larger than 32 KiB.',
+    },
+    ...OPTIONS,
+    priority: priority('that of the job'),
+  },
+);
+
 const JOB_TIMEOUTS: Grammar = grammar('Of the whole job.', {
   totalMs: timeoutMs('From its creation to its end.'),
 });
@@ -331,6 +344,7 @@ export const JOB: Grammar = grammar('A job: tasks, and what they depend on.', {
     doc: `Events that cancel the job; ${CANCELS_MAX} at most.`,
   },
   batch: record(BATCH),
+  whenFailed: record(WHEN_FAILED),
   timeouts: record(JOB_TIMEOUTS),
   output: {
     type: 'template',

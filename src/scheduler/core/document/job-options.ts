@@ -22,9 +22,10 @@ export const NO_JOB_OPTIONS: JobOptions = Object.freeze({
   trace: null,
   batch: null,
   cancelOn: Object.freeze([]),
+  whenFailed: null,
 });
 
-/** What has started a job: a task that has submitted it with `ctx.submit`, or an event. */
+/** What has started a job: a task that has called or submitted it, or an event. */
 export type StartedBy =
   | { readonly job: JobId; readonly task: TaskId }
   | { readonly event: string; readonly id: string };
@@ -39,7 +40,7 @@ export interface StoredJobOptions extends JobOptions {
   readonly priority: Priority | null;
   /** When it starts, in place of what it was submitted with; null if nobody has changed it. */
   readonly runAt: Instant | null;
-  /** Null for a job that a client, a schedule or a call has started. */
+  /** Null for a job that a client or a schedule has started. */
   readonly startedBy: StartedBy | null;
 }
 
@@ -66,7 +67,9 @@ export function readJobOptions(fields: Fields): JobOptions {
     keep === 'all' &&
     webhooks.length + cancelOn.length === 0 &&
     Object.values(rest).every((each) => each === null);
-  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, cancelOn, ...rest };
+  // It needs the settings: see `parse.ts`.
+  const whenFailed = null;
+  return isUsual ? NO_JOB_OPTIONS : { keep, webhooks, cancelOn, whenFailed, ...rest };
 }
 
 function readDebounce(job: Fields): Debounce | null {
@@ -105,11 +108,11 @@ function readSingleton(job: Fields): Singleton | null {
 /** Null when there is nothing to say. */
 export function encodeJobOptions(options: StoredJobOptions): string | null {
   const { keep, webhooks, fairnessKey, debounce, singleton, batch, trace } = options;
-  const { firstAt, batchOf, priority, runAt, startedBy, cancelOn } = options;
+  const { firstAt, batchOf, priority, runAt, startedBy, cancelOn, whenFailed } = options;
   // Most jobs, each time that their row is written.
   const isUsual = keep === 'all' && webhooks.length + cancelOn.length === 0 && fairnessKey === null;
   const rest = debounce ?? singleton ?? batch ?? trace ?? firstAt ?? batchOf ?? priority;
-  if (isUsual && (rest ?? runAt ?? startedBy) === null) return null;
+  if (isUsual && (rest ?? runAt ?? startedBy ?? whenFailed) === null) return null;
   return canonicalJson({
     ...(keep === 'all' ? {} : { keep }),
     ...(webhooks.length === 0
@@ -126,6 +129,7 @@ export function encodeJobOptions(options: StoredJobOptions): string | null {
     ...(runAt === null ? {} : { runAt }),
     ...(startedBy === null ? {} : { startedBy: { ...startedBy } }),
     ...(cancelOn.length === 0 ? {} : { cancelOn: cancelOn.map(storedCancel) }),
+    ...(whenFailed === null ? {} : { whenFailed }),
   });
 }
 

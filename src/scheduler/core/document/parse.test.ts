@@ -87,6 +87,7 @@ describe('a job document', () => {
         singleton: null,
         batch: null,
         cancelOn: [],
+        whenFailed: null,
         trace: null,
       },
       output: null,

@@ -22,6 +22,7 @@ import { readPriority, readTask, readTaskId, taskFields, type Surroundings } fro
 import { checkSize, readTemplate } from './template.ts';
 import { described } from './text.ts';
 import { weigh } from './weigh.ts';
+import { readWhenFailed } from './when-failed.ts';
 
 const DEFAULT_JOB_NAME = 'job';
 /** Normal: between high (1) and low (3). */
@@ -36,7 +37,9 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
   if (tasks === undefined) fields.missing('tasks', 'A job has at least one task.');
   if (tasks.length === 0)
     refuse(fields.at('tasks'), 'The list is empty.', 'A job has at least one task.');
-  const options = readJobOptions(fields);
+  const usual = readJobOptions(fields);
+  const whenFailed = readWhenFailed(fields, settings, priority);
+  const options = whenFailed === null ? usual : { ...usual, whenFailed };
   const graph = readGraph(fields, tasks, settings, priority);
   if (options.batch !== null) checkBatched(fields, graph.tasks);
   return {

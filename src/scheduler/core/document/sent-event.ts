@@ -1,5 +1,8 @@
 /** Events that start flows: what a sender says, and what flows say of the events that start them. */
+import { isObject } from '../json.ts';
 import { OUTCOMES } from './document.ts';
+import { readEventMatch } from './event-match.ts';
+import type { EventMatch, Scalar } from './event-match.ts';
 import { Fields, readId } from './reader.ts';
 import { readLabels } from './labels.ts';
 import type { Labels } from './labels.ts';
@@ -41,13 +44,25 @@ export function readSentEvent(name: unknown, body: unknown): SentEvent {
   };
 }
 
-/** The events that start a flow; each once. */
-export function readEvents(value: unknown, path: string): readonly string[] {
+/** An event that starts a flow, if its data matches. */
+export interface StartEvent {
+  readonly event: string;
+  /** Of none: whatever its data is. */
+  readonly match: EventMatch;
+}
+
+/** As flows write it. */
+export type WrittenStart =
+  | string
+  | { readonly event: string; readonly match: Readonly<Record<string, Scalar>> };
+
+/** The events that start a flow. One may stand there several times with conditions, of which any suffices. */
+export function readEvents(value: unknown, path: string): readonly StartEvent[] {
   if (value === undefined) return [];
   if (!Array.isArray(value)) {
     return refuse(
       path,
-      `Must be a list of event names, not ${described(value)}.`,
+      `Must be a list of events, not ${described(value)}.`,
       "Write on: ['order.created'].",
     );
   }
@@ -55,10 +70,31 @@ export function readEvents(value: unknown, path: string): readonly string[] {
     const what = `It names ${value.length} events; the limit is ${FLOW_EVENTS_MAX}.`;
     refuseSize(path, what, 'Send one event for all of them, or define several flows.');
   }
-  const names = Array.from(value, (each: unknown, at) => readEventName(each, below(path, at)));
-  const twice = names.find((name, at) => names.indexOf(name) !== at);
-  if (twice !== undefined) refuse(path, `The event '${twice}' is named twice.`);
-  return names;
+  const starts = Array.from(value, (each: unknown, at) => readStart(each, below(path, at)));
+  const known = new Map<string, StartEvent>();
+  for (const start of starts) {
+    const { event, match } = start;
+    const other = known.get(event);
+    if (other !== undefined && Math.min(match.length, other.match.length) === 0)
+      refuse(path, `The event '${event}' is named twice, and one of the two has no condition.`);
+    known.set(event, start);
+  }
+  return starts;
+}
+
+/** The event by its name, or an object with a condition. */
+function readStart(value: unknown, path: string): StartEvent {
+  if (!isObject(value)) return { event: readEventName(value, path), match: [] };
+  const fields = Fields.of(value, path, "An entry of 'on'", START);
+  const name = fields.raw('event') ?? fields.missing('event', 'It is the name of the event.');
+  const event = readEventName(name, fields.at('event'));
+  return { event, match: readEventMatch(fields.raw('match'), fields.at('match')) };
+}
+
+const START = { names: new Set(['event', 'match']) };
+
+export function writtenStart({ event, match }: StartEvent): WrittenStart {
+  return match.length === 0 ? event : { event, match: Object.fromEntries(match) };
 }
 
 /** Events that begin with it are raised by Millrace itself. */

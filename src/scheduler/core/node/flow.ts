@@ -3,14 +3,16 @@
  * advertises a flow among its executors as `flow:NAME`: that executor applies the flow's own schema to an input.
  */
 import { NAMES_MAX } from '../document/reader.ts';
+import { isMatched } from '../document/event-match.ts';
 import { readEvents } from '../document/sent-event.ts';
+import type { StartEvent } from '../document/sent-event.ts';
 import { below, refuse, refuseSize } from '../document/refuse.ts';
 import { didYouMean } from '../document/spelling.ts';
 import { described } from '../document/text.ts';
 import { weigh } from '../document/weigh.ts';
 import { isId } from '../ids.ts';
 import { isObject } from '../json.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 
 export const FLOW_PREFIX = 'flow:';
 
@@ -38,8 +40,20 @@ export interface FlowDeclaration {
 }
 
 /** The events that start it. */
-export function eventsOf({ template }: FlowDeclaration): readonly string[] {
-  return (template[EVENTS_FIELD] ?? []) as readonly string[];
+export function startsOf(flow: FlowDeclaration): readonly StartEvent[] {
+  const known = STARTS.get(flow);
+  if (known !== undefined) return known;
+  const starts = readEvents(flow.template[EVENTS_FIELD], '');
+  STARTS.set(flow, starts);
+  return starts;
+}
+
+/** Asked for each event that is sent. */
+const STARTS = new WeakMap<FlowDeclaration, readonly StartEvent[]>();
+
+/** Whether an event of this name and data starts it. */
+export function isStartedBy(flow: FlowDeclaration, event: string, data: Json): boolean {
+  return startsOf(flow).some((start) => start.event === event && isMatched(start.match, data));
 }
 
 export const EVENTS_FIELD = 'on';

@@ -8,13 +8,14 @@ import type { JobDocument, Webhook } from '../document/document.ts';
 import { flowDocument } from '../document/flow-document.ts';
 import { labelsOf } from '../document/labels.ts';
 import { parseJobDocument } from '../document/parse.ts';
+import { failureDocument } from '../document/when-failed.ts';
 import { OWN_EVENTS } from '../document/sent-event.ts';
 import { MillraceError, isMillraceError } from '../errors.ts';
 import { QUERY_OUTPUT_START } from '../fragment.ts';
 import type { Instant, JobId, JobNo } from '../ids.ts';
 import { isWebhookJob } from '../job/webhook.ts';
 import type { Job } from '../job/job.ts';
-import type { JsonObject } from '../json.ts';
+import type { Json, JsonObject } from '../json.ts';
 import { eventInput } from '../node/flow.ts';
 import type { FlowDeclaration } from '../node/flow.ts';
 import type { SchedulerState } from '../state.ts';
@@ -27,8 +28,8 @@ import { deliverTo, shortened } from './webhooks.ts';
 
 /** Who hears of the ends of jobs, beside those that their documents name. */
 export interface EndListeners {
-  /** The flows that name the event, as they are now. */
-  readonly flowsOn: (event: string) => readonly FlowDeclaration[];
+  /** The flows that the event starts, as they are now. */
+  readonly flowsOn: (event: string, data: () => Json) => readonly FlowDeclaration[];
   /** Of the cluster. */
   readonly webhooks: readonly Webhook[];
 }
@@ -37,20 +38,20 @@ export interface EndListeners {
 export function endOfJob(state: SchedulerState, job: Job, failed: Slot | undefined): JobEnd | null {
   const { ends } = state;
   if (ends === null || !isHeard(state, job)) return null;
-  const flows = ends.flowsOn(`${OWN_EVENTS}job.${job.state}`);
-  if (flows.length === 0) return null;
-  const { tasks } = state;
+  const about = aboutEnd.bind(null, state, job, failed);
+  const flows = ends.flowsOn(`${OWN_EVENTS}job.${job.state}`, about);
+  return flows.length === 0 ? null : { flows, input: about() };
+}
+
+function aboutEnd({ tasks }: SchedulerState, job: Job, failed: Slot | undefined): JsonObject {
   const cause = failed === undefined ? null : shortened(tasks.error(failed));
   const id = failed === undefined ? '' : tasks.id(failed);
   const task = cause === null ? null : { id, ...cause };
   const { name, labels, state: outcome, error } = job;
   return {
-    flows,
-    input: {
-      job: { id: job.id, name, labels: { ...labelsOf(labels) }, state: outcome },
-      error: error === null ? null : { ...shortened(error) },
-      task,
-    },
+    job: { id: job.id, name, labels: { ...labelsOf(labels) }, state: outcome },
+    error: error === null ? null : { ...shortened(error) },
+    task,
   };
 }
 
@@ -67,9 +68,31 @@ export function clusterWebhooks(context: StepContext, job: Job): void {
   for (const webhook of ends.webhooks) deliverTo(context, job, webhook);
 }
 
+/** What the task gets that runs because of the failure of this job; null if there is none. */
+export function failureOf(
+  state: SchedulerState,
+  job: Job,
+  failed: Slot | undefined,
+): JsonObject | null {
+  if (job.state !== 'failed' || job.options.whenFailed === null || isOfEnd(job)) return null;
+  return aboutEnd(state, job, failed);
+}
+
+export function startFailureTask(context: StepContext, job: Job, about: JsonObject): void {
+  const { priority, options } = job;
+  const { whenFailed, fairnessKey } = options;
+  if (whenFailed === null) return;
+  const given = failureDocument(whenFailed, about, { priority, fairnessKey });
+  startedByEnd(context, job, given.name, () => parseJobDocument(given, context.state.settings));
+}
+
+/** The end of a job has started it. */
+function isOfEnd({ options: { startedBy: by } }: Job): boolean {
+  return by !== null && 'event' in by && by.event.startsWith(OWN_EVENTS);
+}
+
 function isHeard(state: SchedulerState, job: Job): boolean {
-  const by = job.options.startedBy;
-  if (by !== null && 'event' in by && by.event.startsWith(OWN_EVENTS)) return false;
+  if (isOfEnd(job)) return false;
   // Its caller hears of it, and ends itself, or has ended.
   return !isOwn(job) && !state.callers.has(job.id) && !isAbandoned(job);
 }
@@ -81,20 +104,33 @@ function isOwn({ id: jobId, scheduleId, output }: Job): boolean {
 }
 
 export function startListeners(context: StepContext, job: Job, { flows, input }: JobEnd): void {
+  for (const flow of flows)
+    startedByEnd(context, job, flow.name, () => documentOf(context.state, flow, input));
+}
+
+/** One that cannot be made is stored as a failed job, so that its owner can see why. */
+function startedByEnd(context: StepContext, job: Job, name: string, make: () => JobDocument): void {
   const event = `${OWN_EVENTS}job.${OUTCOMES.find((outcome) => outcome === job.state) ?? ''}`;
-  for (const flow of flows) {
-    const jobId = endJobId(context.now, context.state.nextJobNo);
-    const made = documentOf(context.state, flow, input);
-    if (isMillraceError(made)) {
-      const error = { code: made.code, message: made.message };
-      createFailed(context, { jobId, name: flow.name, error });
-      continue;
-    }
-    const living = makeWay(context, jobId, made);
-    // While it is not known whether one lives, an end is reported twice rather than not at all.
-    if (living !== null && !isMillraceError(living)) continue;
-    const document = living === null ? { ...made, idempotencyKey: null } : asCalled(made);
-    createJob(context, jobId, document, { startedBy: { event, id: job.id } });
+  const jobId = endJobId(context.now, context.state.nextJobNo);
+  const made = madeOr(make);
+  if (isMillraceError(made)) {
+    const error = { code: made.code, message: made.message };
+    createFailed(context, { jobId, name, error });
+    return;
+  }
+  const living = makeWay(context, jobId, made);
+  // While it is not known whether one lives, an end is reported twice rather than not at all.
+  if (living !== null && !isMillraceError(living)) return;
+  const document = living === null ? { ...made, idempotencyKey: null } : asCalled(made);
+  createJob(context, jobId, document, { startedBy: { event, id: job.id } });
+}
+
+function madeOr(make: () => JobDocument): JobDocument | MillraceError {
+  try {
+    return make();
+  } catch (error) {
+    if (isMillraceError(error)) return error;
+    throw error;
   }
 }
 
@@ -103,24 +139,18 @@ function endJobId(at: Instant, no: JobNo): JobId {
   return `ended@${at}.${no}` as JobId;
 }
 
-/** One that cannot be made is stored as a failed job, so that the owner of the flow can see why. */
 function documentOf(
   { settings }: SchedulerState,
   flow: FlowDeclaration,
   input: JsonObject,
-): JobDocument | MillraceError {
-  try {
-    const { input: given = null } = eventInput(flow, input);
-    const made = flowDocument(flow, given, '/input', settings.inputBytesMax);
-    const document = parseJobDocument(made, settings);
-    if (document.tasks.every(({ idempotencyKey }) => idempotencyKey === null)) return document;
-    return new MillraceError({
-      code: 'bad_input',
-      what: `The flow '${flow.name}' has tasks with idempotency keys, and cannot be started by the end of a job.`,
-      todo: 'Let it submit a flow with such tasks.',
-    });
-  } catch (error) {
-    if (isMillraceError(error)) return error;
-    throw error;
-  }
+): JobDocument {
+  const { input: given = null } = eventInput(flow, input);
+  const made = flowDocument(flow, given, '/input', settings.inputBytesMax);
+  const document = parseJobDocument(made, settings);
+  if (document.tasks.every(({ idempotencyKey }) => idempotencyKey === null)) return document;
+  throw new MillraceError({
+    code: 'bad_input',
+    what: `The flow '${flow.name}' has tasks with idempotency keys, and cannot be started by the end of a job.`,
+    todo: 'Let it submit a flow with such tasks.',
+  });
 }

@@ -9,7 +9,7 @@ import { isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { admit } from './admission.ts';
-import { clusterWebhooks, endOfJob, startListeners } from './ends.ts';
+import { clusterWebhooks, endOfJob, failureOf, startFailureTask, startListeners } from './ends.ts';
 import { unnameKey } from './keys.ts';
 import { finish, makeReady } from './lifecycle.ts';
 import type { Ending } from './lifecycle.ts';
@@ -118,10 +118,12 @@ function finishJob(context: StepContext, job: Job): void {
   context.writeJob(job);
   context.log(jobEnd(job.state), { job }, endDetail(job));
   const end = endOfJob(state, job, firstFailed);
+  const failure = failureOf(state, job, firstFailed);
   dropJob(state, job);
   tellCallers(context, job);
   if (job.options.webhooks.length > 0) deliverWebhooks(context, job);
   clusterWebhooks(context, job);
+  if (failure !== null) startFailureTask(context, job, failure);
   if (end !== null) startListeners(context, job, end);
   const schedule = job.scheduleId === null ? undefined : state.schedules.get(job.scheduleId);
   // With overlap policy `queue` the next occurrence waits for this moment.

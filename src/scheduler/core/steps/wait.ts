@@ -4,6 +4,7 @@
  * transaction in which it happened, so the handler that is run again finds it.
  */
 import type { AnswerCall, ChildJob, SubmittedJob, Wait } from '../event.ts';
+import type { StartedBy } from '../document/job-options.ts';
 import type { Instant, JobId } from '../ids.ts';
 import { later } from '../ids.ts';
 import { keyScope } from '../job/execution-key.ts';
@@ -91,7 +92,7 @@ export function beginWait(context: StepContext, slot: Slot, wait: Wait): void {
   // Last, for a job may end at once: its caller must be waiting by then.
   for (const { jobId, document, ...origin } of jobs.fresh) {
     if (document === null) continue;
-    createJob(context, jobId, asCalled(document), origin);
+    createJob(context, jobId, asCalled(document), { ...origin, startedBy: taskAt(state, slot) });
   }
 }
 
@@ -207,8 +208,12 @@ export function stateOf(
 export function submitFrom(context: StepContext, lease: Lease, submitted: SubmittedJob): void {
   const { jobId, document, ended: _, ...keys } = submitted;
   if (stateOf(context.state, submitted) !== null) return;
-  const startedBy = { job: lease.job.id, task: context.state.tasks.id(lease.slot) };
+  const startedBy = taskAt(context.state, lease.slot);
   createJob(context, jobId, asCalled(document), { ...keys, startedBy });
+}
+
+function taskAt({ tasks }: SchedulerState, slot: Slot): StartedBy {
+  return { job: tasks.job(slot).id, task: tasks.id(slot) };
 }
 
 /** Something that the task waited for has come, or its backoff has passed. */
@@ -242,9 +247,11 @@ export function answerCall(context: StepContext, event: AnswerCall): void {
   const { state } = context;
   const { jobId, made, ask } = event;
   context.effects.reply(ask, { type: 'done' });
-  if (!state.callers.has(jobId) || state.jobsById.has(jobId)) return;
+  const [caller] = state.callers.get(jobId) ?? [];
+  if (caller === undefined || state.jobsById.has(jobId)) return;
   if (made.error !== null) return tellCallers(context, createFailed(context, { jobId, ...made }));
-  createJob(context, jobId, asCalled(made.document), event);
+  const startedBy = taskAt(state, caller);
+  createJob(context, jobId, asCalled(made.document), { ...event, startedBy });
 }
 
 /** Its caller has ended, so it does. */

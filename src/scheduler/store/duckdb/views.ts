@@ -6,6 +6,7 @@ import {
   SIGNAL_WAIT_START,
   awaitedSignals,
   signalWaitPart,
+  starterPart,
   type StepRow,
   type TaskId,
   type TaskNo,
@@ -169,14 +170,18 @@ export async function jobView(session: Session, shard: number, job: JobRow): Pro
 export async function listJobs(
   session: Session,
   shard: number,
-  { state, name, labels = [], waitingFor, since, until, before, limit }: JobFilter,
+  filter: JobFilter,
 ): Promise<ListedJob[]> {
+  const { state, name, labels = [], waitingFor, schedule, startedBy } = filter;
+  const { since, until, before, limit } = filter;
   const parameters: Parameter[] = [shard, limit];
   const wanted = (sql: string, parameter: Parameter): string =>
     `and ${sql.replace('?', `$${parameters.push(parameter)}`)}`;
   const filters = [
     state === undefined ? '' : wanted('t.state = ?', state),
     name === undefined ? '' : wanted('t.name = ?', name),
+    schedule === undefined ? '' : wanted('t.schedule_id = ?', schedule),
+    startedBy === undefined ? '' : wanted('contains(t.options, ?)', starterPart(startedBy)),
     before === undefined ? '' : wanted('t.no < ?::bigint', before),
     // Jobs lie in the order of their creation: row groups outside are not read.
     since === undefined ? '' : wanted('t.created_at >= ?::bigint', since),

@@ -1,5 +1,5 @@
 /** What a new leader loads, and what people see. */
-import { awaitedSignals, awaitsSignal } from '../../core/index.ts';
+import { awaitedSignals, awaitsSignal, starterPart } from '../../core/index.ts';
 import type { JobNo, KeyRow, SignalRow, TaskRef, TaskRow, TaskSpecRow } from '../../core/index.ts';
 import {
   type EventView,
@@ -77,12 +77,15 @@ const byRun = (a: TaskRow, b: TaskRow): number => a.run - b.run || a.taskNo - b.
 
 export function listJobs(shard: Shard, filter: JobFilter): ListedJob[] {
   const { state, name, labels = [], waitingFor, before = Infinity, limit } = filter;
-  const { since = -Infinity, until = Infinity } = filter;
+  const { since = -Infinity, until = Infinity, schedule, startedBy } = filter;
+  const starter = startedBy === undefined ? undefined : starterPart(startedBy);
   return [...shard.jobs.values()]
     .filter((job) => waitingFor === undefined || waitsOf(job, waitingFor).length > 0)
     .filter(({ row }) => row.no < before && row.createdAt >= since && row.createdAt < until)
     .filter(({ row }) => state === undefined || row.state === state)
     .filter(({ row }) => name === undefined || row.name === name)
+    .filter(({ row }) => schedule === undefined || row.scheduleId === schedule)
+    .filter(({ row }) => starter === undefined || row.options?.includes(starter) === true)
     .filter(({ row }) => labels.every((label) => row.labels.includes(label)))
     .toSorted((a, b) => byJobNo(b, a))
     .slice(0, limit)

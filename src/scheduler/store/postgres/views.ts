@@ -10,6 +10,8 @@ import {
   type KeyRow,
   SIGNAL_WAIT_START,
   signalWaitPart,
+  starterKey,
+  starterPart,
   type StepRow,
   type TaskId,
   type TaskNo,
@@ -201,7 +203,8 @@ export async function listJobs(
   shard: number,
   filter: JobFilter,
 ): Promise<readonly ListedJob[]> {
-  const { state, name, labels: given = [], waitingFor, since, until, limit } = filter;
+  const { state, name, labels: given = [], waitingFor, schedule, startedBy } = filter;
+  const { since, until, limit } = filter;
   const { first, end } = await createdBetween(run, shard, filter);
   const parameters: (string | number)[] = [shard];
   const bind = (value: string | number): string => `$${parameters.push(value)}`;
@@ -221,6 +224,8 @@ export async function listJobs(
     ...(since === undefined ? [] : [`j.created_at >= ${moment(bind(since))}`]),
     ...(until === undefined ? [] : [`j.created_at < ${moment(bind(until))}`]),
     ...(name === undefined ? [] : [`j.name = ${bind(name)}`]),
+    ...(schedule === undefined ? [] : [`j.schedule_id = ${bind(schedule)}`]),
+    ...(startedBy === undefined ? [] : startedAs(bind, startedBy)),
     ...(state === undefined ? [] : [`j.state = ${bind(JOB_STATES.indexOf(state))}`]),
     // Says the same again, with the few that can be meant.
     ...(state === undefined || isFinished(state) ? [] : [LIVE]),
@@ -236,6 +241,17 @@ export async function listJobs(
     if (waitingFor === undefined) return job;
     return { ...job, waitsFor: awaitedSignals((row['awaited'] as string).split('\n')) };
   });
+}
+
+/** What the index of migration 0027 has of the options. */
+const STARTER = `substring(j.options from '"startedBy":(\\{"(?:event|job)":"[^"]*")') collate "C"`;
+
+function startedAs(bind: (value: string) => string, startedBy: string): readonly string[] {
+  return [
+    `position('"startedBy":' in j.options) > 0`,
+    `${STARTER} = ${bind(starterKey(startedBy))}`,
+    `strpos(j.options, ${bind(starterPart(startedBy))}) > 0`,
+  ];
 }
 
 /** Jobs with the label in the order of its index, which is already the one that is asked for. */

@@ -30,6 +30,8 @@ export function definitionsIn(exports: Exports, file: string): Definitions {
       case 'millrace.task':
         if (!isTask(value)) throw notWhole(where, file, 'task', TASK_HAS);
         found.tasks.add(value);
+        if (value.whenFailed !== undefined)
+          add(value.whenFailed as unknown as Fields, `${where}.whenFailed`);
         return;
       case 'millrace.flow':
         if (!isFlow(value)) throw notWhole(where, file, 'flow', FLOW_HAS);
@@ -65,8 +67,12 @@ export function definitionsIn(exports: Exports, file: string): Definitions {
 /** The task definitions in a flow, or the task itself; none in anything else. */
 export function definitionsOf(what: unknown): readonly TaskDefinition[] {
   if (!isFields(what)) return [];
-  if (what['kind'] === 'millrace.task') return isTask(what) ? [what] : [];
+  if (what['kind'] === 'millrace.task') return isTask(what) ? withHook(what) : [];
   return what['kind'] === 'millrace.flow' && isFlow(what) ? what.tasks : [];
+}
+
+function withHook(task: TaskDefinition): readonly TaskDefinition[] {
+  return task.whenFailed === undefined ? [task] : [task, task.whenFailed];
 }
 
 const TASK_HAS = 'A task has a name that is text and a function run(input, context).';

@@ -99,6 +99,10 @@ export interface ListJobsRequest {
   /** Only jobs that were created at this time or later, and before the other; 0 is none. */
   sinceMs: bigint;
   untilMs: bigint;
+  /** Only jobs of this schedule. */
+  schedule: string;
+  /** Only jobs that this has started: "event/NAME", "event/NAME/ID", "job/ID" or "job/ID/TASK". */
+  startedBy: string;
 }
 
 export interface ListJobsResponse {
@@ -981,7 +985,18 @@ export const ReadTaskLogsResponse: MessageFns<ReadTaskLogsResponse> = {
 };
 
 function createBaseListJobsRequest(): ListJobsRequest {
-  return { state: 0, name: "", limit: 0, cursor: "", labels: [], waitingFor: "", sinceMs: 0n, untilMs: 0n };
+  return {
+    state: 0,
+    name: "",
+    limit: 0,
+    cursor: "",
+    labels: [],
+    waitingFor: "",
+    sinceMs: 0n,
+    untilMs: 0n,
+    schedule: "",
+    startedBy: "",
+  };
 }
 
 export const ListJobsRequest: MessageFns<ListJobsRequest> = {
@@ -1015,6 +1030,12 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
         throw new globalThis.Error("value provided for field message.untilMs of type int64 too large");
       }
       writer.uint32(64).int64(message.untilMs);
+    }
+    if (message.schedule !== "") {
+      writer.uint32(74).string(message.schedule);
+    }
+    if (message.startedBy !== "") {
+      writer.uint32(82).string(message.startedBy);
     }
     return writer;
   },
@@ -1094,6 +1115,22 @@ export const ListJobsRequest: MessageFns<ListJobsRequest> = {
             }
 
             message.untilMs = reader.int64() as bigint;
+            continue;
+          }
+          case 9: {
+            if (tag !== 74) {
+              break;
+            }
+
+            message.schedule = reader.string();
+            continue;
+          }
+          case 10: {
+            if (tag !== 82) {
+              break;
+            }
+
+            message.startedBy = reader.string();
             continue;
           }
         }

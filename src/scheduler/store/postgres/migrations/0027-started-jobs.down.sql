@@ -1,0 +1,2 @@
+drop index millrace.job_schedule;
+drop index millrace.job_started_by;
