@@ -12,6 +12,7 @@ import {
   type TaskRef,
 } from '../../core/index.ts';
 import { checkUnique } from '../batch-checks.ts';
+import type { ChunkForm } from '../event-chunk.ts';
 import { deposed, rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
 import { type Campaign, type Candidacy, refKey, type Store, type Term } from '../store.ts';
@@ -31,6 +32,8 @@ export interface JournalOptions {
   /** Rows that are kept for a while after they were folded, so that they are read from memory: where a look at the tables
    * is dear. None by default. */
   readonly readableRows?: number;
+  /** How the events of a commit are written: see `ChunkForm`. */
+  readonly chunkForm?: ChunkForm;
 }
 
 /** How long a leader that steps down may take to leave tidy tables; the next one can do it as well. */
@@ -194,7 +197,7 @@ class Journal {
       checkUnique(batch);
       const left = unproven(batch, folding.layers, folding.leased);
       const { commitNo, lastSeq, nextJobNo, events } = batch;
-      const packed = packBatch(batch);
+      const packed = packBatch(batch, this.#options.chunkForm);
       const eventCount = events.length;
       const { foldedNo } = folding;
       const record = { commitNo, lastSeq, nextJobNo, eventCount, foldedNo, body: packed.body };

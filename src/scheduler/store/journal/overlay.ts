@@ -16,7 +16,8 @@ import type {
   TaskRow,
 } from '../../core/index.ts';
 import type { EventView, JobView, TaskView } from '../store.ts';
-import { type Pending, type PendingJob, type PendingTask, updatedJob } from './pending.ts';
+import { isWholeJob, updatedJob } from './job-change.ts';
+import type { Pending, PendingJob, PendingTask } from './pending.ts';
 
 export type Layers = readonly Pending[];
 
@@ -113,10 +114,13 @@ export async function jobRow(
   id: JobId,
   read: () => Promise<JobRow | null>,
 ): Promise<JobRow | null> {
-  const no = firstOf(layers, (layer) => layer.jobNoOf(id));
-  if (no === undefined) return read();
-  const jobs = layers.flatMap((layer) => layer.job(no) ?? []).toReversed();
-  return rowOver(jobs.some(({ isNew }) => isNew) ? null : await read(), jobs);
+  const known = firstOf(layers, (layer) => layer.jobNoOf(id));
+  const isNew = known !== undefined && layers.some((layer) => layer.job(known)?.isNew === true);
+  const stored = isNew ? null : await read();
+  // An update that was read from the journal says whose it is by the number alone.
+  const no = stored?.no ?? known;
+  if (no === undefined) return null;
+  return rowOver(stored, layers.flatMap((layer) => layer.job(no) ?? []).toReversed());
 }
 
 function rowOver(stored: JobRow | null, jobs: readonly PendingJob[]): JobRow | null {
@@ -211,5 +215,9 @@ function nameOf(layers: Layers, event: EventRow): EventView | null {
 }
 
 function idOf(layers: Layers, no: JobNo): JobId | null {
-  return firstOf(layers, (layer) => layer.job(no)?.row ?? undefined)?.id ?? null;
+  const row = firstOf(layers, (layer) => {
+    const found = layer.job(no)?.row;
+    return found && isWholeJob(found) ? found : undefined;
+  });
+  return row?.id ?? null;
 }

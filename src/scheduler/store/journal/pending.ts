@@ -26,6 +26,7 @@ import type {
 import { CHUNK_EVENTS, chunksOf, type EventChunk } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
 import type { Counters } from '../store.ts';
+import { isWholeJob, updatedJob } from './job-change.ts';
 import type { Fold } from './port.ts';
 
 export interface PendingTask {
@@ -40,7 +41,7 @@ export interface PendingTask {
 }
 
 export interface PendingJob {
-  /** Null when only something that hangs on it changed. */
+  /** Null when only something that hangs on it changed; what never changes may be unknown (`isWholeJob`), unless it is new. */
   row: JobRow | null;
   isNew: boolean;
   readonly tasks: Map<TaskNo, PendingTask>;
@@ -202,7 +203,7 @@ export class Pending {
     for (const row of batch.jobUpdates) {
       const job = this.#jobOf(row.no);
       job.row = job.row === null ? row : updatedJob(job.row, row);
-      this.#jobNos.set(job.row.id, row.no);
+      if (isWholeJob(job.row)) this.#jobNos.set(job.row.id, row.no);
     }
     for (const spec of batch.specInserts) this.#taskOf(spec).spec = spec;
     for (const row of batch.taskInserts) this.#taskOf(row).row = row;
@@ -345,12 +346,6 @@ type JobLists = Pick<Fold, 'history'> &
 const newJob = (row: JobRow | null): PendingJob => ({
   ...{ row, isNew: true, tasks: new Map(), history: null, isArchived: false },
 });
-
-/** The columns that never change stay as they were inserted, whatever the image says. */
-export function updatedJob(stored: JobRow, row: JobRow): JobRow {
-  const { options, state, run, taskCount, stopping, error, startedAt, finishedAt } = row;
-  return { ...stored, options, state, run, taskCount, stopping, error, startedAt, finishedAt };
-}
 
 export function signalKey(jobNo: JobNo, no: number): string {
   return `${jobNo}/${no}`;

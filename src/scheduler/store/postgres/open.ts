@@ -74,7 +74,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     const tables = tablesOn(settings);
     const { foldAfterMs = FOLD_AFTER_MS } = options;
     const foldWhenQuietMs = options.foldAfterMs ?? FOLD_WHEN_QUIET_MS;
-    const store = journaled(tables, { clock: systemClock, foldAfterMs, foldWhenQuietMs });
+    const store = journaled(tables, {
+      ...{ clock: systemClock, foldAfterMs, foldWhenQuietMs },
+      chunkForm: 'blocks',
+    });
     const { onInbox, whenVacant: vacant } = tables;
     return namingDatabase({ ...store, kind: 'postgres', onInbox, whenVacant: vacant }, options.url);
   });
