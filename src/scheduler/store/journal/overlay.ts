@@ -17,7 +17,8 @@ import type {
 } from '../../core/index.ts';
 import type { EventView, JobView, TaskView } from '../store.ts';
 import { isWholeJob, updatedJob } from './job-change.ts';
-import type { Pending, PendingJob, PendingTask } from './pending.ts';
+import type { PendingJob, PendingTask } from './pending-job.ts';
+import type { Pending } from './pending.ts';
 
 export type Layers = readonly Pending[];
 
