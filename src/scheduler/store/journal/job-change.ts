@@ -9,8 +9,30 @@ export type ChangedJob = Pick<
 
 /** The columns that never change stay as they were inserted, whatever the image says. */
 export function updatedJob(stored: JobRow, row: ChangedJob): JobRow {
-  const { options, state, run, taskCount, stopping, error, startedAt, finishedAt } = row;
-  return { ...stored, options, state, run, taskCount, stopping, error, startedAt, finishedAt };
+  // Field by field: a copy by spread costs several times as much, and each job has two.
+  return {
+    no: stored.no,
+    id: stored.id,
+    name: stored.name,
+    priority: stored.priority,
+    idempotencyKey: stored.idempotencyKey,
+    maxParallel: stored.maxParallel,
+    onFailure: stored.onFailure,
+    totalMs: stored.totalMs,
+    scheduleId: stored.scheduleId,
+    output: stored.output,
+    labels: stored.labels,
+    runAt: stored.runAt,
+    createdAt: stored.createdAt,
+    options: row.options,
+    state: row.state,
+    run: row.run,
+    taskCount: row.taskCount,
+    stopping: row.stopping,
+    error: row.error,
+    startedAt: row.startedAt,
+    finishedAt: row.finishedAt,
+  };
 }
 
 /** No job has this id. */

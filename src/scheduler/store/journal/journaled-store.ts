@@ -40,7 +40,7 @@ export interface JournalOptions {
 
 /** For a leader that steps down to leave tidy tables; the next one can do it as well. */
 const LEAVING_MS = 3_000;
-/** Calls of a term do not come later than this many terms. */
+/** Calls of a term do not come later than this. */
 const ENDED_MAX = 100;
 
 export function journaled(tables: JournalTables, options: JournalOptions): Store {

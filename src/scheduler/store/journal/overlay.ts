@@ -156,7 +156,7 @@ function viewOver(job: JobRow, stored: JobView | null, jobs: readonly PendingJob
   for (const row of stored?.history ?? []) archive(row);
   for (const each of jobs) {
     for (const row of each.history ?? []) archive(row);
-    for (const [no, task] of each.tasks) {
+    for (const [no, task] of each.tasks.entries()) {
       const view = taskOver(tasks.get(no), task);
       if (view !== null) tasks.set(no, view);
     }
@@ -188,14 +188,13 @@ export function events(
   jobId?: JobId,
 ): readonly EventView[] | null {
   const all = layers.toReversed();
-  const first = all.flatMap((layer) => layer.events[0] ?? [])[0];
-  if (first === undefined || after + 1 < first.seq) return null;
+  const [first] = all.flatMap((layer) => layer.events.firstSeq ?? []);
+  if (first === undefined || after + 1 < first) return null;
   const jobNo = jobId === undefined ? null : firstOf(layers, (layer) => layer.jobNoOf(jobId));
   if (jobNo === undefined) return null;
   const found: EventView[] = [];
   for (const layer of all) {
-    for (const event of layer.events) {
-      if (event.seq <= after || (jobNo !== null && event.jobNo !== jobNo)) continue;
+    for (const event of layer.events.after(after, jobNo)) {
       if (found.length === limit) return found;
       const named = nameOf(layers, event);
       if (named === null) return null;

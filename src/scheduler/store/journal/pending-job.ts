@@ -6,10 +6,10 @@ import type {
   ResultRow,
   SignalRow,
   StepRow,
-  TaskNo,
   TaskRow,
   TaskSpecRow,
 } from '../../core/index.ts';
+import { PendingTasks } from './pending-tasks.ts';
 import type { Fold } from './port.ts';
 
 export interface PendingTask {
@@ -27,7 +27,7 @@ export interface PendingJob {
   /** Null when only something that hangs on it changed; what never changes may be unknown (`isWholeJob`), unless it is new. */
   row: JobRow | null;
   isNew: boolean;
-  readonly tasks: Map<TaskNo, PendingTask>;
+  readonly tasks: PendingTasks;
   /** Ended runs; null when there are none. */
   history: TaskRow[] | null;
   /** A run has ended whose row only the tables have. */
@@ -44,21 +44,28 @@ export interface PendingSignal {
   readonly isTaken: boolean;
 }
 
-export const newJob = (row: JobRow | null, insertedIn: number): PendingJob => ({
-  ...{ row, isNew: true, tasks: new Map(), history: null, isArchived: false },
-  ...{ insertedIn, deferredUntilMs: null },
-});
+/** `insertedIn`: 0 for a job that the tables have. */
+export function newJob(row: JobRow | null, insertedIn: number): PendingJob {
+  return {
+    row,
+    isNew: insertedIn > 0,
+    tasks: new PendingTasks(),
+    history: null,
+    isArchived: false,
+    insertedIn,
+    deferredUntilMs: null,
+  };
+}
 
 /** Of one task and with nothing that is not in its rows. */
 export function isDeferrable(job: PendingJob): job is PendingJob & { readonly row: JobRow } {
   const { row, isNew, tasks, history, isArchived } = job;
   if (!isNew || row === null || row.finishedAt !== null || row.taskCount !== 1) return false;
-  if (row.run !== 1 || tasks.size !== 1 || history !== null || isArchived) return false;
-  for (const { spec, row: task, results, steps, restsOnTables } of tasks.values()) {
-    if (spec === null || task === null || restsOnTables) return false;
-    if (results.length > 0 || steps !== null) return false;
-  }
-  return true;
+  const { only } = tasks;
+  if (row.run !== 1 || only === null || history !== null || isArchived) return false;
+  const { spec, row: task, results, steps, restsOnTables } = only;
+  if (spec === null || task === null || restsOnTables) return false;
+  return results.length === 0 && steps === null;
 }
 
 export function signalKey(jobNo: JobNo, no: number): string {

@@ -4,7 +4,6 @@
  */
 import type {
   Batch,
-  EventRow,
   JobId,
   JobNo,
   JobRow,
@@ -18,7 +17,7 @@ import type {
   TaskRef,
   TermId,
 } from '../../core/index.ts';
-import { CHUNK_EVENTS, chunksOf, type EventChunk } from '../event-chunk.ts';
+import { chunksOf, type EventChunk } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
 import type { Counters } from '../store.ts';
 import { isWholeJob, updatedJob } from './job-change.ts';
@@ -32,12 +31,15 @@ import {
   signalKey,
   stepKey,
 } from './pending-job.ts';
+import { PendingEvents } from './pending-events.ts';
 import type { Fold } from './port.ts';
 
 /** A job that still goes on when the tables have followed this often and this long is written as it is. */
 const DEFERRED_MS = 2_000;
 /** A new leader has to fold them before it can begin. */
 const DEFERRED_MAX = 30_000;
+
+const NONE: readonly ResultRow[] = [];
 
 export class Pending {
   readonly #jobs: Map<JobNo, PendingJob> = new Map();
@@ -54,8 +56,7 @@ export class Pending {
   readonly #taken: Batch['takenSignals'][number][] = [];
   readonly #takenSteps: Set<string> = new Set();
   readonly #inboxDeletes: number[] = [];
-  readonly #events: EventRow[] = [];
-  readonly #chunks: EventChunk[] = [];
+  readonly events: PendingEvents = new PendingEvents();
   readonly #after: number;
   /** Jobs that the next layer has as well, and that are folded with it. */
   readonly #deferred: Set<JobNo> = new Set();
@@ -99,10 +100,6 @@ export class Pending {
   /** How much memory it holds, about: the length of its records. */
   get chars(): number {
     return this.#chars;
-  }
-
-  get events(): readonly EventRow[] {
-    return this.#events;
   }
 
   get signals(): ReadonlyMap<string, PendingSignal> {
@@ -155,8 +152,7 @@ export class Pending {
     for (const row of batch.limitUpserts) this.#limits.set(row.id, row);
     for (const id of batch.limitDeletes) this.#limits.set(id, null);
     for (const no of batch.inboxDeletes) this.#inboxDeletes.push(no);
-    for (const event of batch.events) this.#events.push(event);
-    this.#chunks.push(...chunks);
+    this.events.add(batch.events, chunks);
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#logFrom ??= lastSeq - batch.events.length;
     this.#last = { commitNo, lastSeq, nextJobNo };
@@ -234,7 +230,7 @@ export class Pending {
 
   #addResult(row: ResultRow): void {
     const task = this.#taskOf(row);
-    task.results = [...task.results, row];
+    task.results = task.results.length === 0 ? [row] : [...task.results, row];
   }
 
   #addSignals({ signalInserts, takenSignals }: Batch): void {
@@ -253,7 +249,7 @@ export class Pending {
 
   #jobOf(no: JobNo): PendingJob {
     let job = this.#jobs.get(no);
-    if (job === undefined) this.#jobs.set(no, (job = { ...newJob(null, 0), isNew: false }));
+    if (job === undefined) this.#jobs.set(no, (job = newJob(null, 0)));
     return job;
   }
 
@@ -261,8 +257,8 @@ export class Pending {
     const { tasks } = this.#jobOf(jobNo);
     let task = tasks.get(taskNo);
     if (task === undefined) {
-      task = { spec: null, row: null, results: [], steps: null, restsOnTables: false };
-      tasks.set(taskNo, task);
+      task = { spec: null, row: null, results: NONE, steps: null, restsOnTables: false };
+      tasks.add(taskNo, task);
     }
     return task;
   }
@@ -317,6 +313,7 @@ export class Pending {
   fold(): Fold {
     if (this.#last === null || this.#term === null) throw new Error('there is nothing to fold');
     const { history, ...lists } = listsOf(this.#jobs, this.#deferred);
+    const { events } = this;
     return {
       after: this.#after,
       settledBefore: this.#settledBefore,
@@ -324,7 +321,7 @@ export class Pending {
       logFrom: this.#logFrom ?? this.#last.lastSeq,
       term: this.#term,
       history,
-      chunks: this.#chunksWorthKeeping(),
+      chunks: events.chunks(),
       batch: {
         ...this.#last,
         ...lists,
@@ -341,15 +338,12 @@ export class Pending {
         limitUpserts: valuesIn(this.#limits),
         limitDeletes: removedIn(this.#limits),
         inboxDeletes: this.#inboxDeletes,
-        events: this.#events,
+        // Tables that have chunks do not ask for the rows.
+        get events() {
+          return events.all();
+        },
       },
     };
-  }
-
-  /** Chunks of many small commits are put together: each is a row, and is looked at by whoever reads the log. */
-  #chunksWorthKeeping(): readonly EventChunk[] {
-    const isLarge = this.#events.length >= this.#chunks.length * (CHUNK_EVENTS / 4);
-    return isLarge ? this.#chunks : chunksOf(this.#events);
   }
 }
 

@@ -124,7 +124,8 @@ class Proof {
     const { results, copiedResults } = this.#batch;
     for (const list of [results, copiedResults]) for (const row of list) this.#checkResult(row);
     const copied = copiedResults.map((row) => ({ ...row, body: '' }));
-    return [...results, ...copied].filter((ref) => !this.#isNewTask(ref));
+    const all = copied.length === 0 ? results : [...results, ...copied];
+    return all.filter((ref) => !this.#isNewTask(ref));
   }
 
   #checkResult(ref: TaskRef & { readonly run: number }): void {
