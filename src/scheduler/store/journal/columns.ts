@@ -103,15 +103,15 @@ const ALIKE_MAX = 64;
 function alike(values: readonly unknown[]): Column {
   const [first] = values;
   if (typeof first !== 'string' || first.length > ALIKE_MAX) return values;
-  let common = first.length;
+  let shared = first.length;
   for (const value of values) {
     if (typeof value !== 'string' || value.length !== first.length) return values;
     let at = 0;
-    while (at < common && value.charCodeAt(at) === first.charCodeAt(at)) at += 1;
-    common = at;
+    while (at < shared && value.charCodeAt(at) === first.charCodeAt(at)) at += 1;
+    shared = at;
   }
-  const rest = values.map((value) => (value as string).slice(common));
-  return { start: first.slice(0, common), width: first.length - common, rest: rest.join('') };
+  const rest = values.map((value) => (value as string).slice(shared));
+  return { start: first.slice(0, shared), width: first.length - shared, rest: rest.join('') };
 }
 
 /** Empty lists are equal, whoever made them: dependencies and labels are, of most jobs. */

@@ -282,9 +282,8 @@ class Journal {
 
   /** Settles when the tables show all that was committed before the call. */
   async settle(shard: number): Promise<void> {
-    const led = this.#led.get(shard);
-    if (led !== undefined && (await (await led.folding).flush())) return;
-    await catchUp(this.#tables, shard);
+    const folding = await this.#led.get(shard)?.folding;
+    if ((await folding?.flush()) !== true) await catchUp(this.#tables, shard);
   }
 
   async afterFold<T>(shard: number, read: () => Promise<T>): Promise<T> {
