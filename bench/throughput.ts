@@ -100,6 +100,7 @@ async function compete(
       burn.push(burnRate);
     }
   }
+  if (process.env['BENCH_WAL'] !== undefined) await sayWal(entrants, database, jobs, say);
   // Apart from the rounds that are timed: to count costs time.
   await database.countStatements(true);
   for (const entrant of entrants) {
@@ -109,6 +110,26 @@ async function compete(
     entrant.statements.push((await database.statements(entrant.database)) / jobs);
   }
   await database.countStatements(false);
+}
+
+const WAL_PARTS = 12;
+
+/** What the WAL of a job is made of, in a round of its own. */
+async function sayWal(
+  entrants: readonly Entrant[],
+  database: BenchDatabase,
+  jobs: number,
+  say: (line: string) => void,
+): Promise<void> {
+  for (const entrant of entrants) {
+    const from = await database.walPosition();
+    await fullPath(entrant.contender, jobs);
+    entrant.submitted += jobs;
+    const parts = await database.walAccount(entrant.database, from);
+    say(`  WAL of ${entrant.contender.name}, bytes a job:`);
+    for (const { what, bytes } of parts.slice(0, WAL_PARTS))
+      say(`    ${(bytes / jobs).toFixed(1).padStart(6)} ${what}`);
+  }
 }
 
 /** Takes the counters now and, when called, what they have grown by a job. */

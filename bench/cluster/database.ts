@@ -4,6 +4,11 @@ import { startPostgres } from '../../test/rig/postgres-server.ts';
 import type { PostgresServer } from '../../test/rig/postgres-server.ts';
 import { parentOf, treeCpuSeconds } from './proc.ts';
 
+export interface WalPart {
+  readonly what: string;
+  readonly bytes: number;
+}
+
 export class BenchDatabase {
   readonly #server: PostgresServer;
   #sql: postgres.Sql;
@@ -38,6 +43,30 @@ export class BenchDatabase {
   async walBytes(): Promise<number> {
     const [row] = await this.#sql`select pg_current_wal_insert_lsn() - '0/0' as bytes`;
     return Number(row?.['bytes']);
+  }
+
+  /** Where the WAL is, for `walAccount`. */
+  async walPosition(): Promise<string> {
+    const [row] = await this.#sql`select pg_current_wal_insert_lsn()::text as at`;
+    return row?.['at'] as string;
+  }
+
+  /** What was written since then, by kind of record and by table or index: bytes, most first. */
+  async walAccount(name: string, from: string): Promise<readonly WalPart[]> {
+    const sql = connected(this.#server.url.replace(/postgres$/, name));
+    try {
+      await sql`create extension if not exists pg_walinspect`;
+      const rows = await sql`
+        select w.resource_manager || ' ' || w.record_type || coalesce(' ' || c.relname, '') as what,
+               sum(w.record_length)::bigint as bytes
+          from (select i.*, (regexp_match(i.block_ref, 'rel \\d+/\\d+/(\\d+)'))[1]::oid as node
+                  from pg_get_wal_records_info(${from}::pg_lsn, pg_current_wal_flush_lsn()) i) w
+          left join pg_class c on c.relfilenode = w.node
+         group by 1 order by 2 desc`;
+      return rows.map((row) => ({ what: row['what'] as string, bytes: Number(row['bytes']) }));
+    } finally {
+      await sql.end();
+    }
   }
 
   /** Of all its processes. */

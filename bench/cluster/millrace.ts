@@ -42,7 +42,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Contender
         select /* look */ 1 where exists (
           select no from millrace.job_live order by shard desc, no desc limit 1) or exists (
           select from millrace.leader l left join millrace.journal_fold f on f.shard = l.shard
-           where l.commit_no > coalesce(f.commit_no, 0))`;
+           where l.commit_no > coalesce(f.settled_no, f.commit_no, 0))`;
       return rows.length === 0;
     },
     pauseWorkers: () => workers.forEach((worker) => worker.kill('SIGSTOP')),

@@ -23,6 +23,7 @@ import type {
   Term,
 } from '../../src/scheduler/store/index.ts';
 import { refKey, unpackBatch } from '../../src/scheduler/store/index.ts';
+import { updatedJob } from '../../src/scheduler/store/journal/job-change.ts';
 import type { World } from './world.ts';
 
 export interface Applied {
@@ -82,7 +83,7 @@ export class Journal {
         });
       },
       append: (term: Term, ttlMs: number, record: NewRecord, unproven: Batch | null) => {
-        const batch = unpackBatch(record.body);
+        const batch = this.#completed(unpackBatch(record.body));
         const applied = { atMs: world.nowMs, at: world.databaseNow(), term, batch };
         return store.append(term, ttlMs, record, unproven).then((now) => {
           this.#take(applied);
@@ -90,6 +91,14 @@ export class Journal {
         });
       },
     });
+  }
+
+  /** A record has what changes of a job. */
+  #completed(batch: Batch): Batch {
+    const known = (no: JobNo): JobRow | undefined =>
+      batch.jobInserts.find((row) => row.no === no) ?? this.jobs.get(no);
+    const jobUpdates = batch.jobUpdates.map((row) => updatedJob(known(row.no) ?? row, row));
+    return { ...batch, jobUpdates };
   }
 
   /** How often the store was taken back. */

@@ -50,6 +50,7 @@ export class Simulation {
   readonly #shared: MemoryStore;
   /** Commits go into a journal, and the tables follow; null where they go into the tables. */
   readonly #foldAfterMs: number | null;
+  readonly #defersJobs: boolean;
   readonly conditions: StoreConditions;
   readonly coordinators: readonly Coordinator[];
   readonly workers: Worker[];
@@ -90,6 +91,7 @@ export class Simulation {
     const isSound = Object.keys(sabotage).length === 0;
     const dice = this.random.fork('journal');
     this.#foldAfterMs = isSound && dice.chance(0.5) ? dice.pick([1, 100, 1_000, 20_000]) : null;
+    this.#defersJobs = dice.chance(0.5);
     this.store = this.#journaled(this.#shared, { after: () => () => {}, monotonicMs: () => 0 });
     this.#seesCrashes = isSound && this.random.fork('crashes').chance(0.5);
     this.coordinators = numbered(options.coordinators, 'c').map((name) => this.#coordinator(name));
@@ -130,7 +132,8 @@ export class Simulation {
   #journaled(tables: MemoryStore, clock: Clock): Store {
     const foldAfterMs = this.#foldAfterMs;
     if (foldAfterMs === null) return tables;
-    return journaled(tables, { clock, foldAfterMs, foldWhenQuietMs: foldAfterMs / 10 });
+    const foldWhenQuietMs = foldAfterMs / 10;
+    return journaled(tables, { clock, foldAfterMs, foldWhenQuietMs, defersJobs: this.#defersJobs });
   }
 
   start(): void {

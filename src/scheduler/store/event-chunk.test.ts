@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { instant, jobNo } from '../core/index.ts';
+import { type EventRow, instant, jobNo } from '../core/index.ts';
 import * as any from '../../../test/rig/conformance/arbitraries.ts';
 import { anEvent } from '../../../test/rig/conformance/rows.ts';
 import { CHUNK_EVENTS, chunksOf, eventsIn } from './event-chunk.ts';
@@ -10,8 +10,51 @@ test('events come out of a chunk as they went in', () => {
     fc.property(any.events(), fc.nat(), (rows, before) => {
       const events = rows.map((row, at) => ({ ...row, seq: before + at + 1 }));
       expect(chunksOf(events).flatMap(eventsIn)).toEqual(events);
+      expect(chunksOf(events, 'blocks').flatMap(eventsIn)).toEqual(events);
     }),
   );
+});
+
+/** What each of these jobs has had, one after the other. */
+function eventsOf(jobs: readonly (number | null)[], kinds: readonly EventRow['kind'][]) {
+  const all = jobs.flatMap((job) => kinds.map((kind) => ({ kind, job })));
+  return all.map(({ kind, job }, at) =>
+    anEvent(at + 1, { kind, jobNo: job === null ? null : jobNo(job) }),
+  );
+}
+
+test('jobs that have had the same events share one block, wherever their numbers are', () => {
+  fc.assert(
+    fc.property(
+      fc.array(fc.option(fc.integer({ min: 1, max: 9 }), { nil: null })),
+      fc.subarray<EventRow['kind']>(['created', 'queued', 'assigned'], { minLength: 1 }),
+      (jobs, kinds) => {
+        const events = eventsOf(jobs, kinds);
+        expect(chunksOf(events, 'blocks').flatMap(eventsIn)).toEqual(events);
+      },
+    ),
+  );
+  const jobs = Array.from({ length: 200 }, (_, at) => 1_000_000 + (at < 100 ? at : at * 7));
+  const [chunk] = chunksOf(eventsOf(jobs.slice(0, 100), ['created', 'queued']), 'blocks');
+  expect(JSON.parse(chunk?.body ?? '')).toMatchObject({
+    blocks: [
+      [
+        [0, 100],
+        [{}, {}],
+      ],
+    ],
+  });
+  expect(chunk?.body.length).toBeLessThan(100);
+  const scattered = eventsOf(jobs, ['created', 'queued']);
+  expect(chunksOf(scattered, 'blocks').flatMap(eventsIn)).toEqual(scattered);
+});
+
+test('jobs that have little in common are stored in columns', () => {
+  const events = Array.from({ length: 90 }, (_, at) =>
+    anEvent(at + 1, { jobNo: jobNo(at + 1), detail: `${at}` }),
+  );
+  const [chunk] = chunksOf(events, 'blocks');
+  expect(chunk).toEqual(chunksOf(events)[0]);
 });
 
 test('a large commit is cut into chunks that follow on each other', () => {

@@ -82,7 +82,7 @@ export async function expectAllEnded(fixture: TestCluster): Promise<void> {
         select (select count(*) from millrace.job where state < 2)::int as live,
                (select count(*) from millrace.inbox)::int as inbox,
                (select count(*) from millrace.leader l left join millrace.journal_fold f on f.shard = l.shard
-                 where l.commit_no > coalesce(f.commit_no, 0))::int as behind`;
+                 where l.commit_no > coalesce(f.settled_no, f.commit_no, 0))::int as behind`;
       expect(row).toEqual({ live: 0, inbox: 0, behind: 0 });
     },
     END_MS,

@@ -1,5 +1,5 @@
 /** For `millrace migrate`: opens the file, does one thing with its migrations, closes it. */
-import { catchUp } from '../journal/folding.ts';
+import { catchUp } from '../journal/catch-up.ts';
 import type { Migrations, MigrationStatus } from '../migrations.ts';
 import { openTables } from './duckdb.ts';
 import { openFile } from './file.ts';

@@ -66,7 +66,7 @@ test('without room for it, the tables are asked', async () => {
 });
 
 test('a job whose beginning is forgotten is read from the tables, with its newest state', async () => {
-  const { folded, look } = await led(ONE_JOB * 2);
+  const { folded, look } = await led(ONE_JOB);
   await folded(inserted(1));
   await folded(inserted(2));
   await folded({ jobUpdates: [{ ...aJob(1), ...ended }] });

@@ -4,46 +4,14 @@
  * where the tables have to be, and which term's commit it ends with.
  */
 import { Backoff, type Clock } from '../../../kit/index.ts';
-import { type Batch, isMillraceError, MillraceError, type TermId } from '../../core/index.ts';
-import { type PackedBatch, unpackBatch } from './pack.ts';
+import { type Batch, isMillraceError, type MillraceError, type TermId } from '../../core/index.ts';
 import type { Counters } from '../store.ts';
+import { catchUp, foldOne, notFolded } from './catch-up.ts';
 import { FoldedLayers } from './folded-layers.ts';
 import { LeasedTasks } from './leased.ts';
+import type { PackedBatch } from './pack.ts';
 import { Pending } from './pending.ts';
-import type { JournalRecord, JournalTables } from './port.ts';
-
-/** Brings whatever is in the journal into the tables, whoever has appended it. Returns where they are then. */
-export async function catchUp(tables: JournalTables, shard: number): Promise<Counters> {
-  for (;;) {
-    const { head, foldedNo } = await tables.journalState(shard);
-    if (foldedNo === head.commitNo) return head;
-    const [pending] = layersOf(await tables.journal(shard, foldedNo, RECORDS_AT_ONCE));
-    // False: somebody else was faster. What is left then shows the next look.
-    if (pending !== undefined) await fold(tables, shard, pending);
-  }
-}
-
-/** Records that are not in the tables, oldest first, merged as far as they can be. */
-export function layersOf(records: readonly JournalRecord[]): Pending[] {
-  const layers: Pending[] = [];
-  for (const { commitNo, term, body } of records) {
-    const batch = unpackBatch(body);
-    if (layers.at(-1)?.add(term, batch, body.length) === true) continue;
-    const next = new Pending(commitNo - 1);
-    next.add(term, batch, body.length);
-    layers.push(next);
-  }
-  return layers;
-}
-
-/** Whether it failed or has an unknown outcome: the journal has it all, and where the tables are is seen the next time. */
-async function fold(tables: JournalTables, shard: number, pending: Pending): Promise<boolean> {
-  return tables.fold(shard, pending.fold()).catch((error: unknown) => {
-    throw isMillraceError(error, 'store_unavailable') ? error : notFolded(error);
-  });
-}
-
-const RECORDS_AT_ONCE = 200;
+import type { JournalTables } from './port.ts';
 
 export interface FoldingOptions {
   readonly tables: JournalTables;
@@ -57,6 +25,7 @@ export interface FoldingOptions {
   readonly head: Counters;
   /** See `JournalOptions`. */
   readonly readableRows?: number;
+  readonly defersJobs?: boolean;
 }
 
 /** Rows and bytes that wait at most: more than a fold takes in one go, less than hurts. */
@@ -131,14 +100,14 @@ export class Folding {
     this.#newestMs = this.#options.clock.monotonicMs();
     if (this.#open.isEmpty) this.#oldestMs = this.#newestMs;
     if (!this.#open.add(term, batch, length, chunks)) {
-      this.#close();
+      this.#close('all');
       this.#open.add(term, batch, length, chunks);
     }
     this.leased.add(batch);
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;
-    if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#start();
+    if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#start('ended');
     else this.#startWhenQuiet();
   }
 
@@ -148,8 +117,14 @@ export class Folding {
    */
   async flush(): Promise<boolean> {
     const upTo = this.#open.commitNo;
-    while (!this.#ended && this.foldedNo < upTo) await this.#foldNow();
-    return this.foldedNo >= upTo;
+    while (!this.#ended && this.settledNo < upTo) await this.#foldNow();
+    return this.settledNo >= upTo;
+  }
+
+  /** The last commit of which the tables have everything, jobs that go on as well. */
+  get settledNo(): number {
+    const layers = [...this.#closed, this.#open];
+    return Math.min(...layers.map(({ settledBefore }) => settledBefore));
   }
 
   /** The last commit that the tables have. */
@@ -164,13 +139,17 @@ export class Folding {
     this.#cancelTimer?.();
   }
 
-  #close(): void {
+  /** `ended`: jobs that go on are left to the next fold, if that pays. */
+  #close(what: 'all' | 'ended'): void {
+    const nowMs = this.#options.clock.monotonicMs();
+    const next = this.#open.next(what === 'ended' && this.#options.defersJobs ? nowMs : null);
     this.#closed.push(this.#open);
-    this.#open = new Pending(this.#open.commitNo);
+    this.#open = next;
+    this.#oldestMs = nowMs;
   }
 
   async #foldNow(): Promise<void> {
-    this.#start();
+    this.#start('all');
     await this.#running;
     if (this.#failure !== null) throw this.#failure;
   }
@@ -179,7 +158,9 @@ export class Folding {
    * looks again when it is due. */
   #startWhenQuiet(): void {
     const ms = this.#dueInMs();
-    if (ms <= 0) this.#start();
+    const { clock, quietMs } = this.#options;
+    const isQuiet = clock.monotonicMs() >= this.#newestMs + quietMs;
+    if (ms <= 0) this.#start(isQuiet ? 'all' : 'ended');
     else this.#after(ms, () => this.#startWhenQuiet());
   }
 
@@ -198,17 +179,17 @@ export class Folding {
     });
   }
 
-  #start(): void {
+  #start(what: 'all' | 'ended'): void {
     if (this.#running !== null || this.#ended) return;
     this.#cancelTimer?.();
     this.#cancelTimer = null;
     // While folds fail there is one layer to be tried again, not one more with each try.
-    if (!this.#open.isEmpty && this.#failure === null) this.#close();
+    if (!this.#open.isEmpty && this.#failure === null) this.#close(what);
     if (this.#closed.length === 0) return;
     this.#startedMs = this.#options.clock.monotonicMs();
     this.#running = this.#run().then(() => {
       this.#running = null;
-      if (this.#failure !== null) this.#after(this.#backoff.nextMs(), () => this.#start());
+      if (this.#failure !== null) this.#after(this.#backoff.nextMs(), () => this.#start('all'));
       else if (!this.#open.isEmpty) this.#startWhenQuiet();
     });
   }
@@ -217,7 +198,7 @@ export class Folding {
     const { tables, shard } = this.#options;
     try {
       for (const pending of [...this.#closed]) {
-        if (!(await fold(tables, shard, pending))) {
+        if (!(await foldOne(tables, shard, pending))) {
           // Somebody has folded who took us for dead; or this is a history in which these commits never were.
           if ((await catchUp(tables, shard)).commitNo < pending.commitNo) return this.end();
         }
@@ -230,14 +211,4 @@ export class Folding {
       this.#failure = isMillraceError(error) ? error : notFolded(error);
     }
   }
-}
-
-function notFolded(cause: unknown): MillraceError {
-  return new MillraceError({
-    code: 'store_unavailable',
-    what: 'The tables could not be brought up to the journal.',
-    why: String(cause),
-    todo: 'Nothing that was committed is lost. Check the database; it is tried again.',
-    cause,
-  });
 }

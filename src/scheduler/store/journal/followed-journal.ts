@@ -3,7 +3,7 @@
  * last one, so that a reader who follows the log does not read the same commits again and again.
  */
 import { type TermId } from '../../core/index.ts';
-import { layersOf } from './folding.ts';
+import { layersOf, settledIn } from './catch-up.ts';
 import type { Layers } from './overlay.ts';
 import type { Pending } from './pending.ts';
 import type { JournalState, JournalTables } from './port.ts';
@@ -41,16 +41,19 @@ export class FollowedJournal {
     for (;;) {
       const state = await this.#tables.journalState(this.#shard);
       const { commitNo } = state.head;
-      if (state.foldedNo === commitNo) this.#read = { term: state.term, layers: [] };
+      if (settledIn(state) === commitNo) this.#read = { term: state.term, layers: [] };
       else if (!(await this.#catchUp(state))) continue;
       return this.#read.layers.toReversed();
     }
   }
 
   /** False when what was to be read has come into the tables meanwhile, and is not in the journal any more. */
-  async #catchUp({ term, head, foldedNo }: JournalState): Promise<boolean> {
-    const layers = this.#kept(term, head.commitNo, foldedNo);
-    let at = layers.at(-1)?.commitNo ?? foldedNo;
+  async #catchUp(state: JournalState): Promise<boolean> {
+    const { term, head } = state;
+    // With what the tables have taken in since then, where folds leave jobs out: it says the same as the tables do.
+    const settledNo = settledIn(state);
+    const layers = this.#kept(term, head.commitNo, settledNo);
+    let at = layers.at(-1)?.commitNo ?? settledNo;
     while (at < head.commitNo) {
       const records = await this.#tables.journal(this.#shard, at, RECORDS_AT_ONCE);
       if (records[0]?.commitNo !== at + 1) {
@@ -65,11 +68,11 @@ export class FollowedJournal {
   }
 
   /** Layers that the tables have taken in already say the same as the tables do. */
-  #kept(term: TermId | null, headNo: number, foldedNo: number): Pending[] {
+  #kept(term: TermId | null, headNo: number, settledNo: number): Pending[] {
     const { layers } = this.#read;
     const end = layers.at(-1)?.commitNo ?? 0;
     const rows = layers.reduce((all, layer) => all + layer.rows, 0);
-    const isSame = this.#read.term === term && foldedNo <= end && end <= headNo;
-    return isSame && rows <= ROWS_KEPT ? layers.filter((layer) => layer.commitNo > foldedNo) : [];
+    const isSame = this.#read.term === term && settledNo <= end && end <= headNo;
+    return isSame && rows <= ROWS_KEPT ? layers.filter((layer) => layer.commitNo > settledNo) : [];
   }
 }

@@ -12,11 +12,13 @@ import {
   type TaskRef,
 } from '../../core/index.ts';
 import { checkUnique } from '../batch-checks.ts';
+import type { ChunkForm } from '../event-chunk.ts';
 import { deposed, rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
 import { type Campaign, type Candidacy, refKey, type Store, type Term } from '../store.ts';
 import { FollowedJournal } from './followed-journal.ts';
-import { catchUp, Folding } from './folding.ts';
+import { catchUp } from './catch-up.ts';
+import { Folding } from './folding.ts';
 import * as overlay from './overlay.ts';
 import { packBatch } from './pack.ts';
 import type { JournalTables } from './port.ts';
@@ -28,14 +30,17 @@ export interface JournalOptions {
   readonly foldAfterMs: number;
   /** The same when no other commit has come after it. Default: no sooner. */
   readonly foldWhenQuietMs?: number;
-  /** Rows that are kept for a while after they were folded, so that they are read from memory: where a look at the tables
-   * is dear. None by default. */
+  /** Rows that are kept for a while after they were folded: where a look at the tables is dear. None by default. */
   readonly readableRows?: number;
+  /** How the events of a commit are written: see `ChunkForm`. */
+  readonly chunkForm?: ChunkForm;
+  /** While commits go on, folds leave out jobs that have just begun: see `Pending.next`. The tables have `storedJobs` then. */
+  readonly defersJobs?: boolean;
 }
 
-/** How long a leader that steps down may take to leave tidy tables; the next one can do it as well. */
+/** For a leader that steps down to leave tidy tables; the next one can do it as well. */
 const LEAVING_MS = 3_000;
-/** Calls of a term do not come later than this many terms. */
+/** Calls of a term do not come later than this. */
 const ENDED_MAX = 100;
 
 export function journaled(tables: JournalTables, options: JournalOptions): Store {
@@ -194,10 +199,9 @@ class Journal {
       checkUnique(batch);
       const left = unproven(batch, folding.layers, folding.leased);
       const { commitNo, lastSeq, nextJobNo, events } = batch;
-      const packed = packBatch(batch);
-      const eventCount = events.length;
-      const { foldedNo } = folding;
-      const record = { commitNo, lastSeq, nextJobNo, eventCount, foldedNo, body: packed.body };
+      const packed = packBatch(batch, this.#options.chunkForm);
+      const counters = { commitNo, lastSeq, nextJobNo, eventCount: events.length };
+      const record = { ...counters, foldedNo: folding.foldedNo, body: packed.body };
       const at = await this.whileLeading(term, () =>
         this.#tables.append(term, ttlMs, record, left),
       );
@@ -278,9 +282,8 @@ class Journal {
 
   /** Settles when the tables show all that was committed before the call. */
   async settle(shard: number): Promise<void> {
-    const led = this.#led.get(shard);
-    if (led !== undefined && (await (await led.folding).flush())) return;
-    await catchUp(this.#tables, shard);
+    const folding = await this.#led.get(shard)?.folding;
+    if ((await folding?.flush()) !== true) await catchUp(this.#tables, shard);
   }
 
   async afterFold<T>(shard: number, read: () => Promise<T>): Promise<T> {
@@ -308,13 +311,12 @@ class Journal {
 
   async unfolded(shard: number): Promise<number | null> {
     const folding = await this.#led.get(shard)?.folding;
-    return folding === undefined ? null : folding.head.commitNo - folding.foldedNo;
+    return folding === undefined ? null : folding.head.commitNo - folding.settledNo;
   }
 
   async head(shard: number): Promise<{ readonly lastSeq: number }> {
-    const led = this.#led.get(shard);
-    if (led !== undefined) return (await led.folding).head;
-    return (await this.#tables.journalState(shard)).head;
+    const led = await this.#led.get(shard)?.folding;
+    return (led ?? (await this.#tables.journalState(shard))).head;
   }
 
   /** What is not known here is read together, after a fold if one of them asks for it. */
@@ -363,11 +365,9 @@ class Journal {
 
   /** From what the last leader has left. */
   async #takeOver(shard: number): Promise<Folding> {
-    const { clock, foldAfterMs: afterMs, foldWhenQuietMs: quietMs = afterMs } = this.#options;
-    const { readableRows = 0 } = this.#options;
+    const { foldAfterMs: afterMs, foldWhenQuietMs: quietMs = afterMs, ...options } = this.#options;
     const head = await catchUp(this.#tables, shard);
-    const parts = { tables: this.#tables, clock, shard, head };
-    return new Folding({ ...parts, afterMs, quietMs, readableRows });
+    return new Folding({ ...options, tables: this.#tables, shard, head, afterMs, quietMs });
   }
 
   /** Best effort: what stays behind is in the journal. */

@@ -16,7 +16,9 @@ import type {
   TaskRow,
 } from '../../core/index.ts';
 import type { EventView, JobView, TaskView } from '../store.ts';
-import { type Pending, type PendingJob, type PendingTask, updatedJob } from './pending.ts';
+import { isWholeJob, updatedJob } from './job-change.ts';
+import type { PendingJob, PendingTask } from './pending-job.ts';
+import type { Pending } from './pending.ts';
 
 export type Layers = readonly Pending[];
 
@@ -113,10 +115,13 @@ export async function jobRow(
   id: JobId,
   read: () => Promise<JobRow | null>,
 ): Promise<JobRow | null> {
-  const no = firstOf(layers, (layer) => layer.jobNoOf(id));
-  if (no === undefined) return read();
-  const jobs = layers.flatMap((layer) => layer.job(no) ?? []).toReversed();
-  return rowOver(jobs.some(({ isNew }) => isNew) ? null : await read(), jobs);
+  const known = firstOf(layers, (layer) => layer.jobNoOf(id));
+  const isNew = known !== undefined && layers.some((layer) => layer.job(known)?.isNew === true);
+  const stored = isNew ? null : await read();
+  // An update that was read from the journal says whose it is by the number alone.
+  const no = stored?.no ?? known;
+  if (no === undefined) return null;
+  return rowOver(stored, layers.flatMap((layer) => layer.job(no) ?? []).toReversed());
 }
 
 function rowOver(stored: JobRow | null, jobs: readonly PendingJob[]): JobRow | null {
@@ -151,7 +156,7 @@ function viewOver(job: JobRow, stored: JobView | null, jobs: readonly PendingJob
   for (const row of stored?.history ?? []) archive(row);
   for (const each of jobs) {
     for (const row of each.history ?? []) archive(row);
-    for (const [no, task] of each.tasks) {
+    for (const [no, task] of each.tasks.entries()) {
       const view = taskOver(tasks.get(no), task);
       if (view !== null) tasks.set(no, view);
     }
@@ -183,14 +188,13 @@ export function events(
   jobId?: JobId,
 ): readonly EventView[] | null {
   const all = layers.toReversed();
-  const first = all.flatMap((layer) => layer.events[0] ?? [])[0];
-  if (first === undefined || after + 1 < first.seq) return null;
+  const [first] = all.flatMap((layer) => layer.events.firstSeq ?? []);
+  if (first === undefined || after + 1 < first) return null;
   const jobNo = jobId === undefined ? null : firstOf(layers, (layer) => layer.jobNoOf(jobId));
   if (jobNo === undefined) return null;
   const found: EventView[] = [];
   for (const layer of all) {
-    for (const event of layer.events) {
-      if (event.seq <= after || (jobNo !== null && event.jobNo !== jobNo)) continue;
+    for (const event of layer.events.after(after, jobNo)) {
       if (found.length === limit) return found;
       const named = nameOf(layers, event);
       if (named === null) return null;
@@ -211,5 +215,9 @@ function nameOf(layers: Layers, event: EventRow): EventView | null {
 }
 
 function idOf(layers: Layers, no: JobNo): JobId | null {
-  return firstOf(layers, (layer) => layer.job(no)?.row ?? undefined)?.id ?? null;
+  const row = firstOf(layers, (layer) => {
+    const found = layer.job(no)?.row;
+    return found && isWholeJob(found) ? found : undefined;
+  });
+  return row?.id ?? null;
 }

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
-import { anEvent } from '../../../../test/rig/conformance/rows.ts';
-import { batchOf, jobNo } from '../../core/index.ts';
+import { aJob, anEvent } from '../../../../test/rig/conformance/rows.ts';
+import { batchOf, instant, type JobId, jobNo } from '../../core/index.ts';
+import { isWholeJob, updatedJob } from './job-change.ts';
 import { packBatch, unpackBatch } from './pack.ts';
 
 const events = [anEvent(1), anEvent(2, { detail: '{"a":"\\n"}' })];
@@ -14,11 +15,47 @@ test('a record of the first format, with its events as rows, is read', () => {
 
 test('a record has its events in a chunk and nothing of empty lists', () => {
   const record = JSON.parse(packBatch(batch).body) as Record<string, unknown>;
-  expect(record).toMatchObject({ format: 2, lists: {}, events: [{ firstSeq: 1, lastSeq: 2 }] });
+  expect(record).toMatchObject({ format: 3, lists: {}, events: [{ firstSeq: 1, lastSeq: 2 }] });
   expect(unpackBatch(packBatch(batch).body)).toEqual(batch);
 });
 
 test('a record of a later format is refused', () => {
-  const record = packBatch(batch).body.replace('"format":2', '"format":3');
-  expect(() => unpackBatch(record)).toThrow('the format 3');
+  const record = packBatch(batch).body.replace('"format":3', '"format":4');
+  expect(() => unpackBatch(record)).toThrow('the format 4');
+});
+
+test('a record of the second format, with whole jobs as updates, is read', () => {
+  const columns = {
+    no: [7, 8],
+    createdAt: { from: 1_000_000, by: [0, 5] },
+    state: { one: 'running' },
+  };
+  const lists = { jobUpdates: { rows: 2, columns } };
+  const body = JSON.stringify({ format: 2, commitNo: 1, lastSeq: 0, nextJobNo: 9, lists });
+  expect(unpackBatch(body).jobUpdates).toEqual([
+    { no: 7, createdAt: 1_000_000, state: 'running' },
+    { no: 8, createdAt: 1_000_005, state: 'running' },
+  ]);
+});
+
+test('an update of a job has what changes, and becomes the whole row when it is laid over it', () => {
+  const stored = aJob(7);
+  const changed = aJob(7, { state: 'running', startedAt: instant(9), options: '{}', taskCount: 3 });
+  const counters = { commitNo: 1, lastSeq: 0, nextJobNo: jobNo(8) };
+  const { body } = packBatch(batchOf({ ...counters, jobUpdates: [changed] }));
+  expect(body).not.toContain(stored.id);
+  const [read] = unpackBatch(body).jobUpdates;
+  if (read === undefined) throw new Error('there is one');
+  expect(isWholeJob(read)).toBe(false);
+  expect(updatedJob(stored, read)).toEqual(changed);
+});
+
+test('a thousand like jobs take a few bytes each', () => {
+  const id = (at: number): JobId => `01a1ef6e-b9f4-7adf-ac71-8dc${100_000_000 + at}` as JobId;
+  const jobInserts = Array.from({ length: 1_000 }, (_, at) => aJob(at + 1, { id: id(at) }));
+  const jobUpdates = jobInserts.map((job) => ({ ...job, state: 'running' as const }));
+  const counters = { commitNo: 1, lastSeq: 0, nextJobNo: jobNo(1_001) };
+  const { body } = packBatch(batchOf({ ...counters, jobInserts, jobUpdates }));
+  expect(body.length).toBeLessThan(11_000);
+  expect(unpackBatch(body).jobInserts).toEqual(jobInserts);
 });

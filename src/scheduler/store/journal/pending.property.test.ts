@@ -12,6 +12,8 @@ import {
 } from '../../core/index.ts';
 import { openMemoryStore, type MemoryStore } from '../memory/memory.ts';
 import type { Term } from '../store.ts';
+import { catchUp } from './catch-up.ts';
+import { updatedJob } from './job-change.ts';
 import { packBatch, unpackBatch } from './pack.ts';
 import { Pending } from './pending.ts';
 
@@ -88,11 +90,60 @@ async function folded(batches: readonly Batch[], sizes: readonly number[]): Prom
   return contentOf(store);
 }
 
+/** Folds that leave jobs out, and in between somebody who goes on from what the journal has. */
+async function deferring(
+  batches: readonly Batch[],
+  sizes: readonly number[],
+  hows: readonly number[],
+): Promise<string[]> {
+  const { store, term } = await led();
+  let pending = new Pending(0);
+  let nowMs = 0;
+  const fold = async (how: number): Promise<void> => {
+    nowMs += 700;
+    const next = pending.next(how === 0 ? null : nowMs);
+    if (!pending.isEmpty) expect(await store.fold(0, pending.fold())).toBe(true);
+    const { foldedNo, settledNo } = await store.journalState(0);
+    expect([foldedNo, settledNo]).toEqual([next.after, next.settledBefore]);
+    pending = next;
+    if (how === 1) pending = new Pending((await catchUp(store, 0)).commitNo);
+  };
+  for (const [at, batch] of batches.entries()) {
+    const { body } = packBatch(batch);
+    const { commitNo, lastSeq, nextJobNo, events } = batch;
+    const record = { commitNo, lastSeq, nextJobNo, eventCount: events.length, foldedNo: 0, body };
+    await store.append(term, TTL_MS, record, null);
+    if (!pending.add(TERM, batch, 0)) {
+      await fold(0);
+      expect(pending.add(TERM, batch, 0)).toBe(true);
+    }
+    if (at % (sizes[at % sizes.length] ?? 1) === 0) await fold(hows[at % hows.length] ?? 0);
+  }
+  await catchUp(store, 0);
+  return contentOf(store);
+}
+
+test('jobs that folds leave out are written later, by whoever folds then', async () => {
+  const sizes = fc.array(fc.integer({ min: 1, max: 12 }), { minLength: 1, maxLength: 6 });
+  const hows = fc.array(fc.nat(4), { minLength: 1, maxLength: 7 });
+  await fc.assert(
+    fc.asyncProperty(operations, sizes, hows, async (each, groups, ways) => {
+      const batches = batchesOf(each);
+      expect(await deferring(batches, groups, ways)).toEqual(await committed(batches));
+    }),
+    { numRuns: 25 },
+  );
+});
+
 test('a batch is the same after it was packed and unpacked', () => {
   fc.assert(
     fc.property(operations, (each) => {
-      for (const batch of batchesOf(each))
-        expect(unpackBatch(packBatch(batch).body)).toEqual(batch);
+      for (const batch of batchesOf(each)) {
+        const { jobUpdates, ...read } = unpackBatch(packBatch(batch).body);
+        // Of a job it has what changes.
+        const laidOver = jobUpdates.map((row, at) => updatedJob(batch.jobUpdates[at] ?? row, row));
+        expect({ ...read, jobUpdates: laidOver }).toEqual(batch);
+      }
     }),
     { numRuns: 10 },
   );

@@ -4,7 +4,6 @@
  */
 import type {
   Batch,
-  EventRow,
   JobId,
   JobNo,
   JobRow,
@@ -15,46 +14,32 @@ import type {
   ResultRow,
   ScheduleId,
   ScheduleRow,
-  SignalRow,
-  StepRow,
-  TaskNo,
   TaskRef,
-  TaskRow,
-  TaskSpecRow,
   TermId,
 } from '../../core/index.ts';
-import { CHUNK_EVENTS, chunksOf, type EventChunk } from '../event-chunk.ts';
+import { chunksOf, type EventChunk } from '../event-chunk.ts';
 import { badRow } from '../row-checks.ts';
 import type { Counters } from '../store.ts';
+import { isWholeJob, updatedJob } from './job-change.ts';
+import {
+  isDeferrable,
+  listsOf,
+  newJob,
+  type PendingJob,
+  type PendingSignal,
+  type PendingTask,
+  signalKey,
+  stepKey,
+} from './pending-job.ts';
+import { PendingEvents } from './pending-events.ts';
 import type { Fold } from './port.ts';
 
-export interface PendingTask {
-  /** Null when the tables have it. */
-  spec: TaskSpecRow | null;
-  row: TaskRow | null;
-  /** Most tasks have one result at most, and no steps. */
-  results: readonly ResultRow[];
-  steps: Map<string, StepRow> | null;
-  /** Something of it is only known to the tables: the body of a signal, the result of a key. */
-  restsOnTables: boolean;
-}
+/** A job that still goes on when the tables have followed this often and this long is written as it is. */
+const DEFERRED_MS = 2_000;
+/** A new leader has to fold them before it can begin. */
+const DEFERRED_MAX = 30_000;
 
-export interface PendingJob {
-  /** Null when only something that hangs on it changed. */
-  row: JobRow | null;
-  isNew: boolean;
-  readonly tasks: Map<TaskNo, PendingTask>;
-  /** Ended runs; null when there are none. */
-  history: TaskRow[] | null;
-  /** A run has ended whose row only the tables have. */
-  isArchived: boolean;
-}
-
-export interface PendingSignal {
-  /** Null when the tables have it. */
-  readonly row: SignalRow | null;
-  readonly isTaken: boolean;
-}
+const NONE: readonly ResultRow[] = [];
 
 export class Pending {
   readonly #jobs: Map<JobNo, PendingJob> = new Map();
@@ -71,9 +56,13 @@ export class Pending {
   readonly #taken: Batch['takenSignals'][number][] = [];
   readonly #takenSteps: Set<string> = new Set();
   readonly #inboxDeletes: number[] = [];
-  readonly #events: EventRow[] = [];
-  readonly #chunks: EventChunk[] = [];
+  readonly events: PendingEvents = new PendingEvents();
   readonly #after: number;
+  /** Jobs that the next layer has as well, and that are folded with it. */
+  readonly #deferred: Set<JobNo> = new Set();
+  #settledBefore: number;
+  #settledNo: number | null = null;
+  #logFrom: number | null = null;
   #last: Counters | null = null;
   #term: TermId | null = null;
   #rows = 0;
@@ -81,6 +70,7 @@ export class Pending {
 
   constructor(after: number) {
     this.#after = after;
+    this.#settledBefore = after;
   }
 
   /** The last commit before these. */
@@ -90,6 +80,11 @@ export class Pending {
 
   get isEmpty(): boolean {
     return this.#last === null;
+  }
+
+  /** All that came up to this commit is in the tables, or in layers before this one. */
+  get settledBefore(): number {
+    return this.#settledBefore;
   }
 
   /** The number of the last commit in here, or of the one before. */
@@ -105,10 +100,6 @@ export class Pending {
   /** How much memory it holds, about: the length of its records. */
   get chars(): number {
     return this.#chars;
-  }
-
-  get events(): readonly EventRow[] {
-    return this.#events;
   }
 
   get signals(): ReadonlyMap<string, PendingSignal> {
@@ -161,9 +152,9 @@ export class Pending {
     for (const row of batch.limitUpserts) this.#limits.set(row.id, row);
     for (const id of batch.limitDeletes) this.#limits.set(id, null);
     for (const no of batch.inboxDeletes) this.#inboxDeletes.push(no);
-    for (const event of batch.events) this.#events.push(event);
-    this.#chunks.push(...chunks);
+    this.events.add(batch.events, chunks);
     const { commitNo, lastSeq, nextJobNo } = batch;
+    this.#logFrom ??= lastSeq - batch.events.length;
     this.#last = { commitNo, lastSeq, nextJobNo };
     this.#term = term;
     this.#rows += rowsIn(batch);
@@ -180,7 +171,9 @@ export class Pending {
       for (const { scope } of batch.keyUpserts) if (this.#copiedScopes.has(scope)) return true;
       for (const scope of batch.keyDeletes) if (this.#copiedScopes.has(scope)) return true;
     }
-    return this.#takenSteps.size > 0 && batch.steps.some((row) => this.#takenSteps.has(keyOf(row)));
+    return (
+      this.#takenSteps.size > 0 && batch.steps.some((row) => this.#takenSteps.has(stepKey(row)))
+    );
   }
 
   #addJobs(batch: Batch): void {
@@ -195,14 +188,14 @@ export class Pending {
       this.#archived.push(ref);
     }
     for (const row of batch.jobInserts) {
-      this.#jobs.set(row.no, newJob(row));
+      this.#jobs.set(row.no, newJob(row, batch.commitNo));
       this.#jobNos.set(row.id, row.no);
       if (row.idempotencyKey !== null) this.#jobIdsByKey.set(row.idempotencyKey, row.id);
     }
     for (const row of batch.jobUpdates) {
       const job = this.#jobOf(row.no);
       job.row = job.row === null ? row : updatedJob(job.row, row);
-      this.#jobNos.set(job.row.id, row.no);
+      if (isWholeJob(job.row)) this.#jobNos.set(job.row.id, row.no);
     }
     for (const spec of batch.specInserts) this.#taskOf(spec).spec = spec;
     for (const row of batch.taskInserts) this.#taskOf(row).row = row;
@@ -237,7 +230,7 @@ export class Pending {
 
   #addResult(row: ResultRow): void {
     const task = this.#taskOf(row);
-    task.results = [...task.results, row];
+    task.results = task.results.length === 0 ? [row] : [...task.results, row];
   }
 
   #addSignals({ signalInserts, takenSignals }: Batch): void {
@@ -247,7 +240,7 @@ export class Pending {
     }
     for (const row of takenSignals) {
       this.#taken.push(row);
-      this.#takenSteps.add(keyOf({ ...row, name: row.step }));
+      this.#takenSteps.add(stepKey({ ...row, name: row.step }));
       this.#taskOf(row).restsOnTables = true;
       const key = signalKey(row.jobNo, row.signalNo);
       this.#signals.set(key, { row: this.#signals.get(key)?.row ?? null, isTaken: true });
@@ -256,7 +249,7 @@ export class Pending {
 
   #jobOf(no: JobNo): PendingJob {
     let job = this.#jobs.get(no);
-    if (job === undefined) this.#jobs.set(no, (job = { ...newJob(null), isNew: false }));
+    if (job === undefined) this.#jobs.set(no, (job = newJob(null, 0)));
     return job;
   }
 
@@ -264,21 +257,71 @@ export class Pending {
     const { tasks } = this.#jobOf(jobNo);
     let task = tasks.get(taskNo);
     if (task === undefined) {
-      task = { spec: null, row: null, results: [], steps: null, restsOnTables: false };
-      tasks.set(taskNo, task);
+      task = { spec: null, row: null, results: NONE, steps: null, restsOnTables: false };
+      tasks.add(taskNo, task);
     }
     return task;
   }
 
-  /** All of it as one change of the tables. */
+  /**
+   * The layer for the commits after these. Jobs of one task that began here and go on are left to it, for a while: most of
+   * them end soon, and are written once then instead of twice. Both layers have them, so that whoever is reading finds them.
+   *
+   * @param nowMs null when all of this is to be folded.
+   */
+  next(nowMs: number | null): Pending {
+    const next = new Pending(this.commitNo);
+    if (nowMs === null) return next;
+    const signalled = new Set([...this.#signals.values()].map(({ row }) => row?.jobNo));
+    for (const [no, job] of this.#jobs) {
+      if (!isDeferrable(job) || signalled.has(no)) continue;
+      job.deferredUntilMs ??= nowMs + DEFERRED_MS;
+      if (nowMs >= job.deferredUntilMs || this.#deferred.size === DEFERRED_MAX) continue;
+      this.#deferred.add(no);
+      next.#take(job, job.row);
+      next.#settledBefore = Math.min(next.#settledBefore, job.insertedIn - 1);
+    }
+    if (this.#deferred.size === 0) return next;
+    this.#settledNo = next.#settledBefore;
+    next.#follow(this);
+    return next;
+  }
+
+  /** The layer that has the jobs of this one, which is what folds up to here have left out, and nothing else of it. */
+  rest(): Pending {
+    const rest = new Pending(this.commitNo);
+    for (const job of this.#jobs.values()) if (job.row !== null) rest.#take(job, job.row);
+    rest.#settledBefore = this.#after;
+    rest.#follow(this);
+    return rest;
+  }
+
+  #take(job: PendingJob, { no, id, idempotencyKey }: JobRow): void {
+    this.#jobs.set(no, job);
+    this.#jobNos.set(id, no);
+    if (idempotencyKey !== null) this.#jobIdsByKey.set(idempotencyKey, id);
+  }
+
+  /** Without a commit of its own it ends where the other one does. */
+  #follow(before: Pending): void {
+    this.#last = before.#last;
+    this.#term = before.#term;
+    this.#logFrom = before.#logFrom;
+  }
+
+  /** All of it, except what is left to the next layer, as one change of the tables. */
   fold(): Fold {
     if (this.#last === null || this.#term === null) throw new Error('there is nothing to fold');
-    const { history, ...lists } = this.#jobLists();
+    const { history, ...lists } = listsOf(this.#jobs, this.#deferred);
+    const { events } = this;
     return {
       after: this.#after,
+      settledBefore: this.#settledBefore,
+      settledNo: this.#settledNo ?? this.#last.commitNo,
+      logFrom: this.#logFrom ?? this.#last.lastSeq,
       term: this.#term,
       history,
-      chunks: this.#chunksWorthKeeping(),
+      chunks: events.chunks(),
       batch: {
         ...this.#last,
         ...lists,
@@ -295,69 +338,13 @@ export class Pending {
         limitUpserts: valuesIn(this.#limits),
         limitDeletes: removedIn(this.#limits),
         inboxDeletes: this.#inboxDeletes,
-        events: this.#events,
+        // Tables that have chunks do not ask for the rows.
+        get events() {
+          return events.all();
+        },
       },
     };
   }
-
-  /** Chunks of many small commits are put together: each is a row, and is looked at by whoever reads the log. */
-  #chunksWorthKeeping(): readonly EventChunk[] {
-    const isLarge = this.#events.length >= this.#chunks.length * (CHUNK_EVENTS / 4);
-    return isLarge ? this.#chunks : chunksOf(this.#events);
-  }
-
-  #jobLists(): JobLists {
-    const jobInserts: JobRow[] = [];
-    const jobUpdates: JobRow[] = [];
-    const specInserts: TaskSpecRow[] = [];
-    const taskInserts: TaskRow[] = [];
-    const taskUpdates: TaskRow[] = [];
-    const results: ResultRow[] = [];
-    const steps: StepRow[] = [];
-    const ended: TaskRow[] = [];
-    for (const { row, isNew, tasks, history } of this.#jobs.values()) {
-      if (row !== null) (isNew ? jobInserts : jobUpdates).push(row);
-      if (history !== null) ended.push(...history);
-      for (const task of tasks.values()) {
-        if (task.spec !== null) specInserts.push(task.spec);
-        if (task.row !== null) (task.spec === null ? taskUpdates : taskInserts).push(task.row);
-        for (const result of task.results) results.push(result);
-        if (task.steps !== null) steps.push(...task.steps.values());
-      }
-    }
-    const jobs = { jobInserts, jobUpdates, specInserts, taskInserts, taskUpdates };
-    return { ...jobs, results, steps, history: ended };
-  }
-}
-
-type JobLists = Pick<Fold, 'history'> &
-  Pick<
-    Batch,
-    | 'jobInserts'
-    | 'jobUpdates'
-    | 'specInserts'
-    | 'taskInserts'
-    | 'taskUpdates'
-    | 'results'
-    | 'steps'
-  >;
-
-const newJob = (row: JobRow | null): PendingJob => ({
-  ...{ row, isNew: true, tasks: new Map(), history: null, isArchived: false },
-});
-
-/** The columns that never change stay as they were inserted, whatever the image says. */
-export function updatedJob(stored: JobRow, row: JobRow): JobRow {
-  const { options, state, run, taskCount, stopping, error, startedAt, finishedAt } = row;
-  return { ...stored, options, state, run, taskCount, stopping, error, startedAt, finishedAt };
-}
-
-export function signalKey(jobNo: JobNo, no: number): string {
-  return `${jobNo}/${no}`;
-}
-
-function keyOf({ jobNo, taskNo, run, name }: Omit<StepRow, 'body'>): string {
-  return `${jobNo}/${taskNo}/${run}/${name}`;
 }
 
 /** Events are not counted: hundreds of them become one row. */

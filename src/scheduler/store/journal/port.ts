@@ -3,7 +3,7 @@
  * record of the journal; a fold brings the tables forward by any number of records, each row written once in its
  * last form.
  */
-import type { Batch, Instant, TaskRow, TermId } from '../../core/index.ts';
+import type { Batch, Instant, JobNo, TaskRow, TermId } from '../../core/index.ts';
 import type { EventChunk } from '../event-chunk.ts';
 import type { Counters, Pruned, Pruning, Store, Term } from '../store.ts';
 
@@ -30,12 +30,20 @@ export interface JournalState {
   readonly term: TermId | null;
   readonly head: Counters;
   readonly foldedNo: number;
+  /** Of jobs that were submitted after this commit and are not in the tables, the journal alone has the rows. The same as
+   * `foldedNo` when there are none, and where folds leave no job out. */
+  readonly settledNo?: number;
 }
 
 /** Some consecutive commits as one change of the tables. */
 export interface Fold {
   /** The last commit that is in the tables already. */
   readonly after: number;
+  /** Where `settledNo` is before this fold, and after it. */
+  readonly settledBefore: number;
+  readonly settledNo: number;
+  /** The number of the event before the first one that any job has that is new in the tables. */
+  readonly logFrom: number;
   /** The term that made commit `batch.commitNo`. The fold is refused when this history has another commit there. */
   readonly term: TermId;
   readonly batch: Batch;
@@ -58,7 +66,7 @@ export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
    * the journal say nothing; null when there are none.
    */
   append(term: Term, ttlMs: number, record: NewRecord, unproven: Batch | null): Promise<Instant>;
-  /** Returns false, and changes nothing, unless the tables are at `after` and the commit is of that term. */
+  /** Returns false, and changes nothing, unless the tables are at `after` and `settledBefore`, and the commit is of that term. */
   fold(shard: number, fold: Fold): Promise<boolean>;
   /** Shards whose tables are not where their journal is. */
   shardsBehind(): Promise<readonly number[]>;
@@ -68,6 +76,8 @@ export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
    * the tables may be missing.
    */
   journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]>;
+  /** Which of these jobs the tables have. Only where folds may leave jobs out. */
+  storedJobs?(shard: number, numbers: readonly JobNo[]): Promise<ReadonlySet<JobNo>>;
   /** See `Store.prune`. What is removed is chosen, or looked at once more, within `alone`. */
   prune(term: Term, retention: Pruning, alone: Alone): Promise<Pruned>;
 }

@@ -13,7 +13,7 @@ import {
 import { badRow } from '../row-checks.ts';
 import type { LeasedTasks } from './leased.ts';
 import type { Layers } from './overlay.ts';
-import { type PendingSignal, signalKey } from './pending.ts';
+import { type PendingSignal, signalKey } from './pending-job.ts';
 
 /** Null when there is nothing left to ask; throws `bad_row` where the layers say the contrary. */
 export function unproven(batch: Batch, layers: Layers, leased: LeasedTasks): Batch | null {
@@ -124,7 +124,8 @@ class Proof {
     const { results, copiedResults } = this.#batch;
     for (const list of [results, copiedResults]) for (const row of list) this.#checkResult(row);
     const copied = copiedResults.map((row) => ({ ...row, body: '' }));
-    return [...results, ...copied].filter((ref) => !this.#isNewTask(ref));
+    const all = copied.length === 0 ? results : [...results, ...copied];
+    return all.filter((ref) => !this.#isNewTask(ref));
   }
 
   #checkResult(ref: TaskRef & { readonly run: number }): void {

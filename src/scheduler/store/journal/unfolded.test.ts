@@ -53,3 +53,25 @@ test('the leader knows how many of its commits the tables lack, and a reader bri
   expect(await store.jobs(0, { limit: 9 })).toHaveLength(3);
   expect(await store.unfolded?.(0)).toBe(0);
 });
+
+test('somebody who does not lead sees the change of a job that the tables have from before', async () => {
+  const tables = openMemoryStore({ now: () => instant(0) });
+  const options = { clock: new VirtualClock(), foldAfterMs: 100 };
+  const [leading, following] = [journaled(tables, options), journaled(tables, options)];
+  const own = { nodeId: 'n', url: null, grpc: null, term: 'term' as TermId, ttlMs: 60_000 };
+  const campaign = await leading.campaign({ shard: 0, ...own });
+  if (!campaign.won) throw new Error('nobody else is there');
+  const at = (commitNo: number) => ({ commitNo, lastSeq: 0, nextJobNo: jobNo(2) });
+  const { term } = campaign;
+  await leading.commit(term, 60_000, batchOf({ ...at(1), jobInserts: [aJob(1)] }));
+  // Only the tables can list nodes, so they have the job.
+  await leading.nodes(0);
+  const changed = { ...aJob(1), state: 'running', startedAt: instant(5) } as const;
+  await leading.commit(term, 60_000, batchOf({ ...at(2), jobUpdates: [changed] }));
+  expect(await following.jobRow(0, changed.id)).toEqual(changed);
+  expect((await following.job(0, changed.id))?.job).toEqual(changed);
+  expect(await following.takenIds(0, [changed.id])).toEqual(new Set([changed.id]));
+  expect(await leading.unfolded?.(0)).toBe(1);
+  expect(await leading.jobRow(0, changed.id)).toEqual(changed);
+  expect(await following.jobRow(0, aJob(2).id)).toBeNull();
+});

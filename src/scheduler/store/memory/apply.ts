@@ -1,11 +1,21 @@
 /** A batch, in the order that the port promises, all or nothing. */
-import type { Batch, TaskRow } from '../../core/index.ts';
+import { type Batch, jobNo, type TaskRow } from '../../core/index.ts';
 import { checkBatch } from '../row-checks.ts';
 import { Changes } from './changes.ts';
 import type { Shard } from './shard.ts';
 
-export function applyBatch(shard: Shard, batch: Batch, history: readonly TaskRow[] = []): void {
-  checkBatch(batch, shard);
+interface Folded {
+  readonly history: readonly TaskRow[];
+  /** Jobs that an earlier fold has left out have numbers from before. */
+  readonly isFold: boolean;
+}
+
+export function applyBatch(
+  shard: Shard,
+  batch: Batch,
+  { history, isFold }: Folded = { history: [], isFold: false },
+): void {
+  checkBatch(batch, isFold ? { ...shard, nextJobNo: jobNo(1) } : shard);
   const changes = new Changes(shard);
   try {
     applyJobs(changes, batch);

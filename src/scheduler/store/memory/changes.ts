@@ -16,7 +16,7 @@ import {
   type TaskRow,
   type TaskSpecRow,
 } from '../../core/index.ts';
-import { updatedJob } from '../journal/pending.ts';
+import { updatedJob } from '../journal/job-change.ts';
 import { badRow } from '../row-checks.ts';
 import type { JobRecord, Shard, TaskRecord } from './shard.ts';
 

@@ -13,7 +13,8 @@ export function headOf(shard: Shard): Counters {
 
 export function stateOf(shard: Shard): JournalState {
   const term = shard.leaderTerm?.term ?? null;
-  return { term, head: headOf(shard), foldedNo: shard.commitNo };
+  const { commitNo: foldedNo, settledNo } = shard;
+  return { term, head: headOf(shard), foldedNo, settledNo: settledNo ?? foldedNo };
 }
 
 export function recordsAfter({ journal }: Shard, after: number): Shard['journal'] {
@@ -29,10 +30,13 @@ export function appendRecord(shard: Shard, term: Term, record: NewRecord): Shard
   return shard;
 }
 
-export function foldRecords(shard: Shard, { after, term, batch, history }: Fold): boolean {
+export function foldRecords(shard: Shard, fold: Fold): boolean {
+  const { after, settledBefore, settledNo, term, batch, history } = fold;
   const last = shard.journal.find(({ commitNo }) => commitNo === batch.commitNo);
   if (shard.commitNo !== after || last?.term !== term) return false;
-  applyBatch(shard, batch, history);
-  shard.journal = shard.journal.filter(({ commitNo }) => commitNo > batch.commitNo);
+  if ((shard.settledNo ?? after) !== settledBefore) return false;
+  applyBatch(shard, batch, { history, isFold: true });
+  shard.settledNo = settledNo === batch.commitNo ? null : settledNo;
+  shard.journal = shard.journal.filter(({ commitNo }) => commitNo > settledNo);
   return true;
 }

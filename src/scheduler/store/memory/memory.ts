@@ -196,6 +196,10 @@ class PlainMaps implements MemoryStore {
     return stateOf(this.#read(shardNo));
   }
 
+  async storedJobs(shard: number, numbers: readonly JobNo[]): Promise<ReadonlySet<JobNo>> {
+    return new Set(numbers.filter((no) => this.#read(shard).jobs.has(no)));
+  }
+
   async journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]> {
     return recordsAfter(this.#read(shard), after).slice(0, limit);
   }

@@ -67,6 +67,8 @@ export interface Shard {
   terms: TermStart[];
   /** What the tables have: commits that are only in the journal do not count. */
   commitNo: number;
+  /** See `JournalState`; null when it is `commitNo`. */
+  settledNo: number | null;
   lastSeq: number;
   nextJobNo: JobNo;
   /** Commits that the tables do not have yet, oldest first. */
@@ -91,6 +93,7 @@ export function emptyShard(no: number): Shard {
     leaderTerm: null,
     terms: [],
     commitNo: 0,
+    settledNo: null,
     lastSeq: 0,
     nextJobNo: jobNo(1),
     journal: [],

@@ -108,7 +108,23 @@ test('the log is the one that the store reads, kind by kind', async () => {
     })),
   });
   await leader.commit({ events: [{ kind: 'queued', jobNo: jobNo(5), taskNo: taskNo(0) }] });
-  await followed();
+  // Alike, so they are stored as blocks; and more than the others, so that those chunks stay as they are.
+  const alike = [4, 5, 6, 5, 4, 3, null, 5, 6].flatMap((job) => {
+    const about = { nodeId: nodeId('w "1"'), jobNo: job === null ? null : jobNo(job), fence: 2 };
+    return [
+      { ...about, kind: 'assigned' as const, taskNo: job === 5 ? taskNo(1) : null },
+      { ...about, kind: 'started' as const, detail: '"\\u0000 é"' },
+    ];
+  });
+  for (const times of [1, 3]) {
+    const events = alike.filter(({ jobNo: no }) => no !== jobNo(5));
+    await leader.commit({ events: Array.from({ length: times }, () => events).flat() });
+    await leader.commit({ events: Array.from({ length: times * 10 }, () => alike).flat() });
+    await followed();
+  }
+  const [stored] =
+    await sql`select count(*) as blocks from millrace.event_chunk where body like '{%'`;
+  expect(Number(stored?.['blocks'])).toBeGreaterThan(0);
   const views = await store.events(0, 0, 1000);
   const rows = await sql<Shown[]>`
     select seq::integer, extract(epoch from at) * 1000 as at, event, job, task, node, run, attempt, fence::integer, detail

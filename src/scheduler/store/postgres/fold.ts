@@ -1,7 +1,7 @@
 /**
  * The tables follow the journal: any number of commits become one statement, always the same one, so that it is parsed
  * and planned once a connection. Migration 0002 says why it is one statement and has most of its functions; 0006, 0008,
- * 0010, 0014, 0016, 0020, 0023, 0024 and 0025 have the others.
+ * 0010, 0014, 0016, 0020, 0023, 0024, 0025 and 0029 have the others.
  */
 import type { Batch } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
@@ -58,18 +58,18 @@ function chosen<K extends keyof TableRows>(
 }
 
 /** The same part with a number in front. */
-function after(name: string, of: (batch: Batch) => number, then: Part): Part {
+function after(name: string, of: (fold: Fold) => number, then: Part): Part {
   return {
     call: then.call,
     columns: [name, ...then.columns],
     arguments: ([first = '', ...rest]) => [first, ...then.arguments(rest)],
-    encode: (fold) => [of(fold.batch), ...then.encode(fold)],
+    encode: (fold) => [of(fold), ...then.encode(fold)],
   };
 }
 
-/** The number of the event before those of the batch, and that of the last one. */
-const logFrom = ({ lastSeq, events }: Batch): number => lastSeq - events.length;
-const logTo = ({ lastSeq }: Batch): number => lastSeq;
+/** The number of the event before those of the new jobs, and that of the last one. */
+const logFrom = (fold: Fold): number => fold.logFrom;
+const logTo = ({ batch }: Fold): number => batch.lastSeq;
 
 /** In the order of the port. */
 const PARTS: readonly Part[] = [
@@ -102,8 +102,8 @@ const PARTS: readonly Part[] = [
   partOf('insert_events', rows.chunks, ({ chunks }) => chunks),
 ];
 
-/** Shard, `after`, number and term of the last commit. */
-const PLACE_WIDTH = 4;
+/** Shard, where the tables are, number and term of the last commit, and where they are settled then. */
+const PLACE_WIDTH = 6;
 
 export const foldStatement: { readonly statement: string; readonly parts: readonly Part[] } = {
   statement: nest(),
@@ -131,7 +131,8 @@ export async function fold(
   shard: number,
   commits: Fold,
 ): Promise<boolean> {
-  const place = [shard, commits.after, commits.batch.commitNo, commits.term];
+  const { after: from, settledBefore, batch, term, settledNo } = commits;
+  const place = [shard, from, settledBefore, batch.commitNo, term, settledNo];
   const written = { ...commits, rows: tableRows(commits) };
   const values = PARTS.flatMap(({ encode }) => encode(written));
   try {

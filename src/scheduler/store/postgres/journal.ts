@@ -98,8 +98,10 @@ export async function append(
   return row?.['at'] as Instant;
 }
 
+/** By way of JSON, because tables that are about to be migrated down may lack the column. */
 const STATE = `
-  select l.shard, l.term, l.commit_no, l.last_seq, l.next_job_no, coalesce(f.commit_no, 0) as folded_no
+  select l.shard, l.term, l.commit_no, l.last_seq, l.next_job_no, coalesce(f.commit_no, 0) as folded_no,
+      coalesce((to_jsonb(f) ->> 'settled_no')::bigint, f.commit_no, 0) as settled_no
     from millrace.leader l left join millrace.journal_fold f on f.shard = l.shard`;
 
 export async function journalState(run: Run, shard: number): Promise<JournalState> {
@@ -110,11 +112,12 @@ export async function journalState(run: Run, shard: number): Promise<JournalStat
     nextJobNo: ((row?.['next_job_no'] as number | undefined) ?? 1) as JobNo,
   };
   const term = (row?.['term'] as TermId | undefined) ?? null;
-  return { term, head, foldedNo: (row?.['folded_no'] as number | undefined) ?? 0 };
+  const foldedNo = (row?.['folded_no'] as number | undefined) ?? 0;
+  return { term, head, foldedNo, settledNo: (row?.['settled_no'] as number | undefined) ?? 0 };
 }
 
 export async function shardsBehind(run: Run): Promise<readonly number[]> {
-  const found = await run(`select s.shard from (${STATE}) s where s.commit_no <> s.folded_no`, []);
+  const found = await run(`select s.shard from (${STATE}) s where s.commit_no <> s.settled_no`, []);
   return found.map((row) => row['shard'] as number);
 }
 
@@ -140,4 +143,19 @@ export async function journalOf(
     term: row['term'] as TermId,
     body: row['body'] as string,
   }));
+}
+
+export async function storedJobs(
+  run: Run,
+  shard: number,
+  numbers: readonly JobNo[],
+): Promise<ReadonlySet<JobNo>> {
+  if (numbers.length === 0) return new Set();
+  // One by one: see `job-rows.ts`.
+  const found = await run(
+    `select j.no from unnest($2::bigint[]) u (no)
+      cross join lateral (select x.no from millrace.job x where x.shard = $1 and x.no = u.no offset 0) j`,
+    [shard, ...rows.numbers.encode(numbers)],
+  );
+  return new Set(found.map((row) => row['no'] as JobNo));
 }

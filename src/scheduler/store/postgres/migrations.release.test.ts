@@ -6,7 +6,15 @@ import { millraceDatabase } from '../../../../test/rig/millrace-database.ts';
 import { freshDatabase } from '../../../../test/rig/postgres.ts';
 import { TestLeader } from '../../../../test/rig/conformance/leader.ts';
 import { AT, aJob, aSignal, aSpec, aTask, jobId } from '../../../../test/rig/conformance/rows.ts';
-import { type EventRow, LOG_KINDS } from '../../core/index.ts';
+import {
+  type EventRow,
+  instant,
+  type JobNo,
+  jobNo,
+  LOG_KINDS,
+  type NodeId,
+} from '../../core/index.ts';
+import { type EventChunk, eventsIn } from '../event-chunk.ts';
 import { migratePostgres, openPostgresStore } from './open.ts';
 
 async function emptyDatabase(): Promise<string> {
@@ -179,6 +187,42 @@ test('an older version can read a log in which queues were paused', async () => 
   expect(after[0]).toBe(`[${known}${before[0]?.slice(3)}`);
   expect(after[1]).toBe(`[[0,${known},3,${known}${before[1]?.slice(11)}`);
   expect(after[2]).toBe(before[2]);
+});
+
+test('an older version can read events that were stored in blocks', async () => {
+  const url = await emptyDatabase();
+  const store = await openPostgresStore({ url, migrate: true });
+  const leader = await TestLeader.of(store, 0);
+  const jobs = [7, 8, 9, 20, 3, null].map((no) => (no === null ? null : jobNo(no)));
+  const detail = '"\\u0000 \'ü"';
+  const about = jobs.flatMap((no) => [
+    { kind: 'queued' as const, jobNo: no, fence: 2_147_483_647 },
+    { kind: 'assigned' as const, jobNo: no, at: instant(5), nodeId: 'w "1"' as NodeId, detail },
+  ]);
+  await leader.commit({ events: Array.from({ length: 12 }, () => about).flat() });
+  await store.nodes(0);
+  const before = (await store.events(0, 0, 999)).map((event) => ({ ...event }));
+  await store.close();
+  await connect(url)`update millrace.leader set released = true`;
+  const chunks = async (): Promise<readonly EventChunk[]> => {
+    const rows = await connect(
+      url,
+    )`select first_seq::integer, last_seq::integer, job_min::integer, body,
+      round(extract(epoch from at) * 1000)::text as at from millrace.event_chunk order by first_seq`;
+    return rows.map((row) => ({
+      ...{ firstSeq: row['first_seq'] as number, lastSeq: row['last_seq'] as number },
+      ...{ jobMin: row['job_min'] as JobNo | null, jobMax: null, body: row['body'] as string },
+      at: instant(Number(row['at'])),
+    }));
+  };
+  const hasBlocks = async () => (await chunks()).some(({ body }) => body.startsWith('{'));
+  expect(await hasBlocks()).toBe(true);
+  await down(url, 27);
+  expect(await hasBlocks()).toBe(false);
+  const expected = before.map(({ jobId: _job, taskId: _task, ...event }) => event);
+  expect((await chunks()).flatMap(eventsIn)).toEqual(expected);
+  const [shown] = await connect(url)`select count(*)::integer as events from millrace.events`;
+  expect(shown?.['events']).toBe(before.length);
 });
 
 /** The tables of version 7 with a task of each state that matters here. */

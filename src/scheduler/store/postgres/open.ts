@@ -1,6 +1,6 @@
 /** The PostgreSQL store: for clusters, and for a single node that has a server anyway. */
 import { systemClock } from '../../../kit/index.ts';
-import { catchUp } from '../journal/folding.ts';
+import { catchUp } from '../journal/catch-up.ts';
 import { journaled } from '../journal/journaled-store.ts';
 import type { JournalTables } from '../journal/port.ts';
 import type { Store } from '../store.ts';
@@ -74,7 +74,10 @@ export async function openPostgresStore(options: PostgresOptions): Promise<Postg
     const tables = tablesOn(settings);
     const { foldAfterMs = FOLD_AFTER_MS } = options;
     const foldWhenQuietMs = options.foldAfterMs ?? FOLD_WHEN_QUIET_MS;
-    const store = journaled(tables, { clock: systemClock, foldAfterMs, foldWhenQuietMs });
+    const store = journaled(tables, {
+      ...{ clock: systemClock, foldAfterMs, foldWhenQuietMs },
+      ...{ chunkForm: 'blocks', defersJobs: true },
+    });
     const { onInbox, whenVacant: vacant } = tables;
     return namingDatabase({ ...store, kind: 'postgres', onInbox, whenVacant: vacant }, options.url);
   });
@@ -160,12 +163,13 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
       }),
     fold: async (shard, commits) => {
       const isFolded = await fold(folds, shard, commits);
-      if (isFolded) await parts.trim(folds, commits.batch.commitNo);
+      if (isFolded) await parts.trim(folds, commits.settledNo);
       return isFolded;
     },
     shardsBehind: () => journal.shardsBehind(read),
     journalState: (shard) => journal.journalState(read, shard),
     journal: (shard, after, limit) => journal.journalOf(read, shard, after, limit),
+    storedJobs: (shard, numbers) => journal.storedJobs(read, shard, numbers),
     prune: (term, retention, alone) =>
       whileLeading(leader, term, () => prune({ read, write, settings, alone }, term, retention)),
     changeDeclarations: (term, kind, change) =>

@@ -7,14 +7,13 @@ import {
   aTask,
   running,
   succeeded,
-  termId,
 } from '../../../../test/rig/conformance/rows.ts';
 import { type Batch, batchOf, instant, jobNo, taskNo } from '../../core/index.ts';
 import { tableRows, type TableRows } from './table-rows.ts';
 
 function rowsOf(lists: Partial<Batch>, history: Batch['taskInserts'] = []): TableRows {
   const batch = batchOf({ commitNo: 1, lastSeq: 0, nextJobNo: jobNo(9), ...lists });
-  return tableRows({ after: 0, term: termId('t'), batch, history, chunks: [] });
+  return tableRows({ batch, history });
 }
 
 const ENDED = { state: 'succeeded', finishedAt: AT } as const;

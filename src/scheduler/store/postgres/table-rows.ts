@@ -43,7 +43,7 @@ interface Draft {
   isFit: boolean;
 }
 
-export function tableRows({ batch, history }: Fold): TableRows {
+export function tableRows({ batch, history }: Pick<Fold, 'batch' | 'history'>): TableRows {
   const drafts = draftsOf(batch);
   const unfit = ({ jobNo }: TaskRef): void => {
     const draft = drafts.get(jobNo);

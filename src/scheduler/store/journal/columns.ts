@@ -1,0 +1,158 @@
+/**
+ * Rows as columns, for a record of the journal. Rows that one commit writes are much alike: most columns have one value, or
+ * few that change rarely, numbers that go up by one, ids that begin with the same time. Each of these has a short form.
+ */
+type Row = Readonly<Record<string, unknown>>;
+type Read = (row: Row) => unknown;
+
+type Column =
+  /** The same in all rows. */
+  | { readonly one: unknown }
+  /** Values with how many rows have them: `[value, rows, value, rows]`. */
+  | { readonly runs: readonly unknown[] }
+  /** Whole numbers: the first one, and what each adds to the one before: `[step, rows, step, rows]`. */
+  | { readonly from: number; readonly steps: readonly number[] }
+  /** Texts that begin alike: the rest of each, as long as the others, one behind the other. */
+  | { readonly start: string; readonly width: number; readonly rest: string }
+  /** Large numbers: their distances from this one. */
+  | { readonly from: number; readonly by: readonly number[] }
+  | readonly unknown[];
+
+export interface PackedRows {
+  readonly rows: number;
+  readonly columns: Readonly<Record<string, Column>>;
+}
+
+/** `names`: the fields that are kept. */
+export function columnsOf(
+  rows: readonly Row[],
+  names: readonly string[],
+  readers: Readonly<Record<string, Read>>,
+): PackedRows {
+  const columns: Record<string, Column> = {};
+  for (const name of names) columns[name] = columnOf(rows, readers[name] ?? ((row) => row[name]));
+  return { rows: rows.length, columns };
+}
+
+function columnOf(rows: readonly Row[], read: Read): Column {
+  const first = read(rows[0] as Row);
+  let same = 1;
+  while (same < rows.length && isSame(read(rows[same] as Row), first)) same += 1;
+  // Most columns of most batches: no list is made for them.
+  if (same === rows.length) return { one: first };
+  const values = rows.map(read);
+  return stepsOf(values) ?? runsOf(values, same) ?? distancesOf(values) ?? alike(values);
+}
+
+/** Runs are shorter than a list as long as there are few of them. */
+const isLong = (runs: number, rows: number): boolean => runs * 4 > rows;
+
+function stepsOf(values: readonly unknown[]): Column | null {
+  const [from] = values;
+  if (typeof from !== 'number' || !Number.isSafeInteger(from)) return null;
+  const steps: number[] = [];
+  let before = from;
+  let run = -1;
+  for (let at = 1; at < values.length; at += 1) {
+    const value = values[at];
+    if (typeof value !== 'number' || !Number.isSafeInteger(value)) return null;
+    const step = value - before;
+    if (!Number.isSafeInteger(step)) return null;
+    before = value;
+    if (run >= 0 && steps[run] === step) steps[run + 1] = (steps[run + 1] ?? 0) + 1;
+    else {
+      run = steps.push(step, 1) - 2;
+      if (isLong(run, values.length)) return null;
+    }
+  }
+  return { from, steps };
+}
+
+/** `same`: so many of the first values are equal. */
+function runsOf(values: readonly unknown[], same: number): Column | null {
+  const runs: unknown[] = [values[0], same];
+  let before = values[0];
+  let count = 0;
+  for (let at = same; at < values.length; at += 1) {
+    if (count > 0 && isSame(values[at], before)) count += 1;
+    else {
+      if (count > 0) runs.push(before, count);
+      if (isLong(runs.length, values.length)) return null;
+      before = values[at];
+      count = 1;
+    }
+  }
+  runs.push(before, count);
+  return { runs };
+}
+
+/** Below this a distance is hardly shorter than the number. */
+const LARGE = 1_000_000;
+
+function distancesOf(values: readonly unknown[]): Column | null {
+  const [from] = values;
+  if (typeof from !== 'number' || from < LARGE || !values.every(Number.isSafeInteger)) return null;
+  const by = (values as number[]).map((value) => value - from);
+  return by.every(Number.isSafeInteger) ? { from, by } : null;
+}
+
+/** Ids are shorter, and longer texts rarely begin alike. */
+const ALIKE_MAX = 64;
+
+/** Texts of one length, ids above all, that begin alike. */
+function alike(values: readonly unknown[]): Column {
+  const [first] = values;
+  if (typeof first !== 'string' || first.length > ALIKE_MAX) return values;
+  let shared = first.length;
+  for (const value of values) {
+    if (typeof value !== 'string' || value.length !== first.length) return values;
+    let at = 0;
+    while (at < shared && value.charCodeAt(at) === first.charCodeAt(at)) at += 1;
+    shared = at;
+  }
+  const rest = values.map((value) => (value as string).slice(shared));
+  return { start: first.slice(0, shared), width: first.length - shared, rest: rest.join('') };
+}
+
+/** Empty lists are equal, whoever made them: dependencies and labels are, of most jobs. */
+function isSame(value: unknown, other: unknown): boolean {
+  return value === other || (isEmptyList(value) && isEmptyList(other));
+}
+
+function isEmptyList(value: unknown): boolean {
+  return Array.isArray(value) && value.length === 0;
+}
+
+export function rowsOf({ rows, columns }: PackedRows): Record<string, unknown>[] {
+  const names = Object.keys(columns);
+  const values = names.map((name) => valuesOf(columns[name] ?? [], rows));
+  return Array.from({ length: rows }, (_, at) => {
+    const row: Record<string, unknown> = {};
+    for (const [place, name] of names.entries()) row[name] = values[place]?.[at];
+    return row;
+  });
+}
+
+function valuesOf(column: Column, rows: number): readonly unknown[] {
+  if (isList(column)) return column;
+  if ('one' in column) return Array.from({ length: rows }, () => column.one);
+  if ('runs' in column) return repeated(column.runs);
+  if ('by' in column) return column.by.map((distance) => column.from + distance);
+  if ('steps' in column) {
+    const values = [column.from];
+    for (const step of repeated(column.steps)) values.push((values.at(-1) ?? 0) + (step as number));
+    return values;
+  }
+  const { start, width, rest } = column;
+  return Array.from({ length: rows }, (_, at) => start + rest.slice(at * width, (at + 1) * width));
+}
+
+function repeated(runs: readonly unknown[]): unknown[] {
+  const values: unknown[] = [];
+  for (let at = 0; at < runs.length; at += 2) {
+    for (let count = runs[at + 1] as number; count > 0; count -= 1) values.push(runs[at]);
+  }
+  return values;
+}
+
+const isList = (column: Column): column is readonly unknown[] => Array.isArray(column);

@@ -1,0 +1,2 @@
+-- Kept free: numbers follow on each other.
+select 1;
