@@ -101,16 +101,16 @@ export class SqlCluster {
     const asked = { sql, tables: this.#tables };
     const { id, result } = await call<Submitted>(this.#url, 'POST', path, asked);
     if (result !== undefined) return { id, answer: result };
-    await this.shown(id);
+    await call(this.#url, 'GET', `/api/v1/queries/${id}?wait=${WAIT_MS}`);
     return {
       id,
       answer: await call(this.#url, 'GET', `/api/v1/queries/${id}/results?format=json`),
     };
   }
 
-  /** A query that has been submitted, once it has ended. */
-  shown<T>(id: string, of: 'queries' | 'jobs' = 'queries'): Promise<T> {
-    return call(this.#url, 'GET', `/api/v1/${of}/${id}?wait=${WAIT_MS}`);
+  /** A query as the job that it is. */
+  job<T>(id: string): Promise<T> {
+    return call(this.#url, 'GET', `/api/v1/jobs/${id}`);
   }
 
   /** With the SDK, as a program would. */

@@ -64,7 +64,7 @@ async function partsOf(cluster: SqlCluster, sql: string): Promise<Parts> {
   const startedMs = Date.now();
   const { id } = await cluster.answer(sql);
   const endedMs = Date.now();
-  const job = await cluster.shown<JobSeen>(id, 'jobs');
+  const job = await cluster.job<JobSeen>(id);
   const way = lastWay(job.tasks);
   const sum = (of: 'fetchMs' | 'runMs' | 'writeMs'): number =>
     way.reduce((total, { result }) => total + (result?.metrics?.[of] ?? 0), 0);
