@@ -1,6 +1,5 @@
 /** The 22 queries of TPC-H: a cluster of two workers with a thread each against DuckDB in one process with two. */
 import { difference } from '../test/sql/compare.ts';
-import type { Answer } from '../test/sql/contract-values.ts';
 import { Oracle, withoutLimit } from '../test/sql/oracle.ts';
 import { canWeigh } from './cluster/proc.ts';
 import { figure, ratio } from './figures.ts';
@@ -9,6 +8,7 @@ import { benchData, scaleFrom } from './tpch/data.ts';
 import { tpchQueries } from './tpch/queries.ts';
 import type { TpchQuery } from './tpch/queries.ts';
 import { LocalDuckDB, SqlCluster, timedMs } from './tpch/sql-cluster.ts';
+import { timeline } from './tpch/timeline.ts';
 
 const WORKERS = 2;
 const THREADS = 2;
@@ -37,7 +37,7 @@ export const tpch: Benchmark = {
   summary: `TPC-H at scale ${SCALE}, 22 queries: ${WORKERS} workers with ${IS_DEFAULT ? 'default threads' : 'one thread each'} against DuckDB`,
   settings: {
     data: `Parquet with zstd, row groups of 122,880 rows, scale ${SCALE}, one file per table, rows and texts as the specification says`,
-    cluster: `1 leader on PostgreSQL, ${WORKERS} workers with 1 slot${IS_DEFAULT ? '' : ' and 1 thread'}, HTTP from submit to the last row`,
+    cluster: `1 leader on PostgreSQL, ${WORKERS} workers with 1 slot${IS_DEFAULT ? '' : ' and 1 thread'}, HTTP from submit to the last row, in as few calls as the SDK makes`,
     duckdb: `in one process with ${THREADS} threads, views over the same files`,
     rounds: 'alternating; the first one warms up, and its answers are compared',
     plans: 'each round has its own text, so that the leader plans it; then the same text again',
@@ -65,9 +65,9 @@ export const tpch: Benchmark = {
           const of = times.get(name)!;
           const text = `/* ${round} */ ${sql}`;
           const before = cluster.workMs();
-          of.cluster.push(await timedMs(() => cluster.run(text)));
+          of.cluster.push(await timedMs(() => cluster.answer(text)));
           of.work.push(cluster.workMs() - before);
-          of.again.push(await timedMs(() => cluster.run(text)));
+          of.again.push(await timedMs(() => cluster.answer(text)));
           const used = process.cpuUsage();
           of.duckdb.push(await timedMs(() => duckdb.run(sql)));
           const { user, system } = process.cpuUsage(used);
@@ -82,6 +82,7 @@ export const tpch: Benchmark = {
         );
       }
       duckdb.close();
+      if (process.argv.includes('--timeline')) await timeline(cluster, queries, say);
       return figuresOf(times, rounds);
     } finally {
       await cluster.close();
@@ -102,7 +103,7 @@ async function audit(
   });
   try {
     for (const { name, sql, order, ties } of queries) {
-      const given: Answer = await cluster.run(sql);
+      const { answer: given } = await cluster.answer(sql);
       const whole = ties ? await oracle.answer(withoutLimit(sql)) : null;
       const wrong = difference(await oracle.answer(sql), given, { order, ties }, whole);
       if (wrong !== null) throw new Error(`The audit failed: ${name}: ${wrong}`);

@@ -4,7 +4,7 @@ import type { DuckDBConnection } from '@duckdb/node-api';
 import { connect } from '../../src/client/millrace.ts';
 import type { Client, SqlRow } from '../../src/client/millrace.ts';
 import { freePort } from '../../test/rig/cluster/free-port.ts';
-import { runQuery } from '../../test/sql/query-client.ts';
+import { call, runQuery } from '../../test/sql/query-client.ts';
 import type { QuerySeen } from '../../test/sql/query-client.ts';
 import type { Answer } from '../../test/sql/contract-values.ts';
 import { BenchDatabase } from '../cluster/database.ts';
@@ -23,6 +23,19 @@ export interface SqlClusterOptions {
   readonly module?: string;
   readonly environment?: Readonly<Record<string, string>>;
 }
+
+interface Submitted {
+  readonly id: string;
+  /** Missing if it is not small, or took too long. */
+  readonly result?: Answer;
+}
+
+export interface AnsweredQuery {
+  readonly id: string;
+  readonly answer: Answer;
+}
+
+const WAIT_MS = 20_000;
 
 export class SqlCluster {
   /** Where jobs are submitted over gRPC. */
@@ -80,6 +93,24 @@ export class SqlCluster {
     seen?: (query: QuerySeen) => void,
   ): Promise<Answer> {
     return runQuery(this.#url, { sql, tables: this.#tables, settings }, seen);
+  }
+
+  /** In as few calls as the SDK needs: the first one waits, and a small result is part of its answer. */
+  async answer(sql: string): Promise<AnsweredQuery> {
+    const path = `/api/v1/queries?wait=${WAIT_MS}`;
+    const asked = { sql, tables: this.#tables };
+    const { id, result } = await call<Submitted>(this.#url, 'POST', path, asked);
+    if (result !== undefined) return { id, answer: result };
+    await call(this.#url, 'GET', `/api/v1/queries/${id}?wait=${WAIT_MS}`);
+    return {
+      id,
+      answer: await call(this.#url, 'GET', `/api/v1/queries/${id}/results?format=json`),
+    };
+  }
+
+  /** A query as the job that it is. */
+  job<T>(id: string): Promise<T> {
+    return call(this.#url, 'GET', `/api/v1/jobs/${id}`);
   }
 
   /** With the SDK, as a program would. */

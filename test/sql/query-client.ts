@@ -59,7 +59,12 @@ export async function runQuery(
   return call<Answer>(url, 'GET', `/api/v1/queries/${id}/results?format=json`);
 }
 
-async function call<T>(url: string, method: string, path: string, body?: unknown): Promise<T> {
+export async function call<T>(
+  url: string,
+  method: string,
+  path: string,
+  body?: unknown,
+): Promise<T> {
   const response = await fetch(new URL(path, url), {
     method,
     ...(body === undefined

@@ -217,6 +217,8 @@ export type RowFormat = 'json' | 'ndjson' | 'csv' | 'parquet';
 export interface RowsRequest {
   /** As written by a fragment with output `result`. */
   readonly files: readonly string[];
+  /** Rows of the files, if known: few of them are read in another way. */
+  readonly rowCount?: number;
   /** These rows instead of the files; all columns are VARCHAR. */
   readonly texts?: readonly (readonly string[])[];
   readonly columns: readonly ResultColumn[];

@@ -141,9 +141,18 @@ export interface RowsCall {
         readonly head: string;
         readonly separator: string;
         readonly tail: string;
+        /** Returns the same text in long pieces, if all of it fits into memory. */
+        readonly joined: JoinedText | null;
       }
     /** Writes the query into a Parquet file, which is sent and removed. */
     | { readonly kind: 'file'; readonly query: string; readonly file: string };
+}
+
+export interface JoinedText {
+  /** A query for the most bytes that the text can have. */
+  readonly bound: string;
+  readonly bytesMax: number;
+  readonly sql: string;
 }
 
 export interface DescribeCall {

@@ -138,7 +138,8 @@ export class QueryResults {
     try {
       const files = await this.#files(record, folder, signal);
       const { columns } = record.plan;
-      yield* rows.rows({ files, columns, format }, signal);
+      const rowCount = record.parts.reduce((sum, { parts: [part] }) => sum + (part?.rows ?? 0), 0);
+      yield* rows.rows({ files, columns, format, rowCount }, signal);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }

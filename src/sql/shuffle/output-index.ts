@@ -3,7 +3,8 @@
  * last, so a folder with an index is complete, and the hash of the index identifies everything in the folder.
  */
 import { createHash } from 'node:crypto';
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { LAYOUT_VERSION } from '../../scheduler/contract/index.ts';
 import type { PartitionInfo } from '../plan/index.ts';
@@ -33,20 +34,30 @@ export interface Segment {
 }
 
 /** Returns the hash. The file is not synced to disk: an output lost in a crash of the machine is recomputed. */
-export async function writeIndex(folder: string, index: OutputIndex): Promise<string> {
+export function writeIndex(folder: string, index: OutputIndex): string {
   const text = JSON.stringify(index);
-  await writeFile(join(folder, INDEX_FILE), text, { flag: 'wx', mode: PRIVATE_FILE });
+  writeFileSync(join(folder, INDEX_FILE), text, { flag: 'wx', mode: PRIVATE_FILE });
   return hashOf(text);
 }
 
 /** Returns null if the folder does not exist, or is not the expected one. */
 export async function readIndex(folder: string, hash: string): Promise<OutputIndex | null> {
+  const text = await readFile(join(folder, INDEX_FILE), 'utf8').catch(() => null);
+  return text === null ? null : checkedIndex(text, hash);
+}
+
+/** The same, blocking this process: for a folder on this worker's own disk. */
+export function readIndexNow(folder: string, hash: string): OutputIndex | null {
   let text: string;
   try {
-    text = await readFile(join(folder, INDEX_FILE), 'utf8');
+    text = readFileSync(join(folder, INDEX_FILE), 'utf8');
   } catch {
     return null;
   }
+  return checkedIndex(text, hash);
+}
+
+function checkedIndex(text: string, hash: string): OutputIndex | null {
   if (hashOf(text) !== hash) return null;
   // The hash proves that a worker has written it. Only the file names become paths, so they are checked.
   const index = JSON.parse(text) as OutputIndex;

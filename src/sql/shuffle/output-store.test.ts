@@ -82,7 +82,7 @@ test.each(['../other.parquet', 'a/../../other.parquet', '/etc/passwd', '..\\othe
   async (file) => {
     const folder = await temporaryFolder();
     const parts = [{ rows: 1, segments: [{ file, bytes: 1, crc32: 0 }] }];
-    const hash = await writeIndex(folder, indexOf({ query: QUERY, task: 's0.0', fence: 1 }, parts));
+    const hash = writeIndex(folder, indexOf({ query: QUERY, task: 's0.0', fence: 1 }, parts));
     expect(await readIndex(folder, hash)).toBeNull();
   },
 );

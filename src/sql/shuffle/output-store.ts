@@ -3,7 +3,8 @@
  * folder, so an output exists completely or not at all. Nothing survives the process: outputs of a process that has
  * ended are recomputed.
  */
-import { mkdir, mkdtemp, rename, rm, rmdir } from 'node:fs/promises';
+import { mkdirSync, mkdtempSync, renameSync } from 'node:fs';
+import { mkdir, rm, rmdir } from 'node:fs/promises';
 import { dirname, join, relative, resolve } from 'node:path';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
@@ -149,10 +150,10 @@ export class OutputStore {
     const own = await this.#ownFolder();
     const folder = join(own, among);
     try {
-      return await mkdtemp(join(folder, prefix));
+      return mkdtempSync(join(folder, prefix));
     } catch {
       await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
-      return mkdtemp(join(folder, prefix));
+      return mkdtempSync(join(folder, prefix));
     }
   }
 
@@ -219,12 +220,14 @@ export class OutputStore {
     kind: OutputKind,
     signal: AbortSignal | undefined,
   ): Promise<RetainedOutput> {
-    const hash = await writeIndex(draft, index);
-    signal?.throwIfAborted();
+    const hash = writeIndex(draft, index);
     const folder = folderOf(join(await this.#ownFolder(), 'outputs'), index);
-    await putInPlace(draft, folder).catch((error: unknown) => {
+    signal?.throwIfAborted();
+    try {
+      putInPlace(draft, folder);
+    } catch (error) {
       throw ['ENOTEMPTY', 'EEXIST'].includes(String(codeOf(error))) ? twice(index, error) : error;
-    });
+    }
     const retained: RetainedOutput = {
       folder,
       index,
@@ -321,13 +324,13 @@ function twice(name: OutputName, cause: unknown): MillraceError {
 }
 
 /** Creates the parent folder for the first output. */
-async function putInPlace(draft: string, folder: string): Promise<void> {
+function putInPlace(draft: string, folder: string): void {
   try {
-    await rename(draft, folder);
+    renameSync(draft, folder);
   } catch (error) {
     if (codeOf(error) !== 'ENOENT') throw error;
-    await mkdir(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER });
-    await rename(draft, folder);
+    mkdirSync(dirname(folder), { recursive: true, mode: PRIVATE_FOLDER });
+    renameSync(draft, folder);
   }
 }
 

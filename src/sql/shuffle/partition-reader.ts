@@ -3,16 +3,17 @@
  * folder of another worker are linked, and all others are fetched. Every segment is verified first, wherever it is.
  */
 import { setMaxListeners } from 'node:events';
+import { linkSync } from 'node:fs';
 import { link, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { join, resolve, sep } from 'node:path';
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { eachOf, LruCache } from '../../kit/index.ts';
 import type { PartitionRead } from '../plan/index.ts';
-import { checksumOf, stateOf } from './checksum.ts';
+import { checksumNow, checksumOf, stateNow, stateOf } from './checksum.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetcherOptions } from './fetcher.ts';
-import { readIndex } from './output-index.ts';
+import { readIndex, readIndexNow } from './output-index.ts';
 import type { OutputIndex, Segment } from './output-index.ts';
 import type { OutputStore } from './output-store.ts';
 import { PartitionLostError } from './partition-lost.ts';
@@ -98,7 +99,8 @@ export class PartitionReader {
       const here = await this.#inPlace(read, retained.folder, retained.index, signal);
       return { ...here, fetchedBytes: 0, localBytes: part.bytes };
     }
-    const seen = mayReadInPlace ? readIndex(at.folder, at.index) : null;
+    const look = this.#isNear(at.folder) ? readIndexNow : readIndex;
+    const seen = mayReadInPlace ? look(at.folder, at.index) : null;
     const [pathOf, index] = await Promise.all([paths(), seen]);
     if (index !== null) {
       const linked = await this.#linked(read, index, pathOf, signal);
@@ -119,8 +121,8 @@ export class PartitionReader {
     const files = segments.map(({ file }) => join(folder, file));
     const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, async (path, at) => {
       const known = this.#checked.get(path);
-      if (known !== undefined && known === (await stateOf(path).catch(() => null))) return known;
-      const state = await checkedSegment(read, at, path, signal);
+      if (known !== undefined && known === stateNow(path)) return known;
+      const state = await checkedSegment(read, at, path, { signal, isOwn: true });
       this.#checked.set(path, state);
       return state;
     });
@@ -139,19 +141,27 @@ export class PartitionReader {
   ): Promise<Checked | null> {
     const segments = segmentsOf(read, index);
     const files = segments.map((_, at) => pathOf(at));
+    const linked = this.#isNear(read.at.folder) ? linkSync : link;
     try {
-      await eachOf(segments, SEGMENTS_AT_ONCE, signal, ({ file }, at) =>
-        link(join(read.at.folder, file), pathOf(at)),
+      await eachOf(segments, SEGMENTS_AT_ONCE, signal, async ({ file }, at) =>
+        linked(join(read.at.folder, file), pathOf(at)),
       );
     } catch {
       signal.throwIfAborted();
       await Promise.all(files.map((file) => rm(file, { force: true })));
       return null;
     }
+    const isOwn = this.#options.own !== null;
     const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, (path, at) =>
-      checkedSegment(read, at, path, signal),
+      checkedSegment(read, at, path, { signal, isOwn }),
     );
     return { files, states };
+  }
+
+  /** Whether the folder is that of this worker, or of one beside it: on the disk that this worker lives on anyway. */
+  #isNear(folder: string): boolean {
+    const { own } = this.#options;
+    return own !== null && folder.startsWith(`${own.root}${sep}`) && resolve(folder) === folder;
   }
 }
 
@@ -167,11 +177,11 @@ async function checkedSegment(
   { at, part }: PartitionRead,
   number: number,
   path: string,
-  signal: AbortSignal,
+  { signal, isOwn }: { readonly signal: AbortSignal; readonly isOwn: boolean },
 ): Promise<string> {
   const [bytes, crc32] = part.segments[number] ?? [];
   try {
-    const found = await checksumOf(path, signal);
+    const found = (isOwn ? checksumNow(path) : null) ?? (await checksumOf(path, signal));
     if (found.bytes !== bytes) throw new PartitionLostError(at, `Segment ${number} is too short.`);
     if (found.crc32 !== crc32) {
       throw new PartitionLostError(at, `The checksum of segment ${number} is wrong.`);
@@ -188,10 +198,9 @@ type Checked = Pick<LocalPartition, 'files' | 'states'>;
 
 const NOTHING: LocalPartition = { files: [], states: [], fetchedBytes: 0, localBytes: 0 };
 
-/** Whether the files are still the ones that were verified. */
-export async function isUnchanged({ files, states }: Checked): Promise<boolean> {
-  const now = await Promise.all(files.map((file) => stateOf(file).catch(() => null)));
-  return states.every((state, at) => state === now[at]);
+/** Whether the files are still the ones that were verified. They are all in the folder of this worker. */
+export function isUnchanged({ files, states }: Checked): boolean {
+  return states.every((state, at) => state === stateNow(files[at] ?? ''));
 }
 
 function segmentsOf(

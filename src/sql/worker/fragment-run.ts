@@ -133,11 +133,8 @@ export class FragmentRun {
    * blame.
    */
   async #checkRead({ fetched }: Inputs): Promise<void> {
-    const [, states] = await bothOf(
-      this.#checkPins(),
-      Promise.all(fetched.map(({ part }) => isUnchanged(part))),
-    );
-    const changed = fetched[states.indexOf(false)];
+    await this.#checkPins();
+    const changed = fetched.find(({ part }) => !isUnchanged(part));
     if (changed !== undefined)
       throw new PartitionLostError(changed.at, 'It changed while it was read.');
   }

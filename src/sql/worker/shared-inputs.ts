@@ -97,7 +97,7 @@ export class SharedInputs {
   async #reused(copy: Copy, signal: AbortSignal): Promise<LocalPartition | null> {
     if (copy.control.signal.aborted) return null;
     const part = await this.#wait(copy, signal);
-    if (await isUnchanged(part)) return part;
+    if (isUnchanged(part)) return part;
     await copy.remove();
     return null;
   }

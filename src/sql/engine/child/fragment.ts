@@ -15,7 +15,7 @@ import {
   type InlineRowsRequest,
 } from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
-import type { Instances } from './instances.ts';
+import type { Instances, PooledInstance } from './instances.ts';
 import { keysIn } from './keys.ts';
 import { runOperator, type OperatorTools } from './operator.ts';
 import type { Sessions } from './sessions.ts';
@@ -35,20 +35,25 @@ export async function runFragment(
     const output = join(folder, OUTPUT);
     const connection = await work.take(sessions, 'run');
     const spill = watchSpill(spillFolder);
+    const reading = call.sandbox.pins === undefined ? null : new OwnOutput(work, instances);
     try {
       await connection.begin(call.timeZone, call.setup);
       checkCode(call, tools);
       if (call.custom !== null) await custom(work, sessions, connection, call, tools);
       const written = await connection.run(call.copy);
-      const keys = await keysIn(connection, call.keys, call.keys.length > 0 ? filesIn(output) : []);
+      const reader = (): Promise<SessionConnection> =>
+        reading?.connection() ?? Promise.resolve(connection);
+      const keys =
+        call.keys.length > 0 ? await keysIn(await reader(), call.keys, filesIn(output)) : [];
       const parts =
         target.kind === 'file'
-          ? [onePart(await rowsIn(written, connection, output, target), target, call.keepEmpty)]
+          ? [onePart(await rowsIn(written, reader, output, target), target, call.keepEmpty)]
           : partsOf(written, target);
       const runMs = performance.now() - startedAt;
       const filteredRows = await countOf(connection, call.filtered);
-      const few = await fewRows(connection, call, output, parts);
-      if (call.leavesNoState && few.isRead) connection.giveBack();
+      const few = await fewRows(reader, call, output, parts);
+      if (call.leavesNoState && (few.isRead || reading !== null)) connection.giveBack();
+      if (few.isRead) reading?.giveBack();
       if (target.kind === 'file')
         for (const { files } of parts)
           for (const file of files) move(join(output, file), join(target.folder, file));
@@ -59,9 +64,40 @@ export async function runFragment(
     } finally {
       if (call.custom !== null) await connection.run(call.custom.table.drop).catch(() => {});
       spill.end();
+      reading?.release();
       clearOutput(output, target.kind === 'file' ? target.file : null);
     }
   });
+}
+
+/**
+ * Reads what a fragment over pinned files has written, in an instance that caches no footers: every output has the
+ * same name.
+ */
+class OwnOutput {
+  readonly #work: Work;
+  readonly #instances: Instances;
+  #pooled: PooledInstance | null = null;
+  #connection: SessionConnection | null = null;
+
+  constructor(work: Work, instances: Instances) {
+    this.#work = work;
+    this.#instances = instances;
+  }
+
+  async connection(): Promise<SessionConnection> {
+    this.#pooled ??= await this.#instances.take({ key: 'own output', files: [] });
+    this.#connection ??= await this.#work.take(this.#pooled.sessions, 'run');
+    return this.#connection;
+  }
+
+  giveBack(): void {
+    this.#connection?.giveBack();
+  }
+
+  release(): void {
+    this.#pooled?.release();
+  }
 }
 
 /** Those that were just written. */
@@ -132,7 +168,7 @@ interface FewRows {
 const NO_ROWS: FewRows = { json: null, isRead: true };
 
 async function fewRows(
-  connection: SessionConnection,
+  reader: () => Promise<SessionConnection>,
   { rows: wish, target }: FragmentCall,
   output: string,
   [part]: Parts,
@@ -140,6 +176,7 @@ async function fewRows(
   if (wish === null || target.kind !== 'file' || part === undefined) return NO_ROWS;
   const { size } = statSync(join(output, target.file));
   if (part.rows * wish.columns > wish.values || size > wish.bytes) return NO_ROWS;
+  const connection = await reader();
   await connection.begin(wish.timeZone);
   try {
     return await jsonRows(connection, wish, part.rows * size);
@@ -185,12 +222,13 @@ interface FileTarget {
 /** COPY returns the number of rows, unless DuckDB has made several statements of it (PIVOT). */
 async function rowsIn(
   written: DuckDBMaterializedResult,
-  connection: Connection,
+  reader: () => Promise<Connection>,
   output: string,
   { file }: FileTarget,
 ): Promise<number> {
   if (written.returnType === ResultReturnType.CHANGED_ROWS) return written.rowsChanged;
   const path = quotedPath(join(output, file));
+  const connection = await reader();
   const [[rows] = []] = await connection.texts(
     `SELECT num_rows::VARCHAR FROM parquet_file_metadata(${path})`,
   );

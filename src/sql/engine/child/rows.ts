@@ -1,7 +1,7 @@
 /** Sends rows as bytes, never more than the reader has granted. */
 import { quotedText } from '../../plan/index.ts';
 import { open, rm } from 'node:fs/promises';
-import type { RowsCall } from '../messages.ts';
+import type { JoinedText, RowsCall } from '../messages.ts';
 import type { Instances } from './instances.ts';
 import { within } from './sandbox.ts';
 import type { Connection, Work } from './work.ts';
@@ -30,12 +30,13 @@ export async function sendRows(
 
 async function sendText(
   connection: Connection,
-  { sql, head, separator, tail }: Extract<RowsCall['source'], { kind: 'text' }>,
+  { sql, head, separator, tail, joined }: Extract<RowsCall['source'], { kind: 'text' }>,
   send: Send,
 ): Promise<void> {
   let waiting = head;
   let isFirst = true;
-  for await (const rows of connection.column(sql)) {
+  const query = joined !== null && (await fits(connection, joined)) ? joined.sql : sql;
+  for await (const rows of connection.column(query)) {
     for (const row of rows) {
       waiting += isFirst ? String(row) : separator + String(row);
       isFirst = false;
@@ -47,6 +48,11 @@ async function sendText(
   }
   waiting += tail;
   if (waiting !== '') await send(Buffer.from(waiting));
+}
+
+async function fits(connection: Connection, { bound, bytesMax }: JoinedText): Promise<boolean> {
+  const [[bytes] = []] = await connection.texts(bound);
+  return Number(bytes) <= bytesMax;
 }
 
 /** The footer of a Parquet file is at its end, so it cannot be sent while it is written. */

@@ -55,6 +55,36 @@ describe('a result', () => {
     ]);
   });
 
+  test('of pinned files has the rows and the keys of its own output, not those of the one before', async () => {
+    const ranges = { r1: [fixture.range('t.parquet')] };
+    const below = (limit: number): Fragment =>
+      fragment(`SELECT c0 FROM r1 WHERE c0 < ${limit} ORDER BY c0`, ['BIGINT'], { scans: [SCAN] });
+    for (const limit of [3, 1, 5]) {
+      const { made, read } = await result(below(limit), { ranges });
+      expect(made.rows).toEqual(Array.from({ length: limit }, (_, n) => [String(n)]));
+      expect(read).toEqual(made.rows);
+      const keys = { columns: [0], tasks: 1 };
+      const order = fixture.order(below(limit), { kind: 'whole' }, { ranges, keys });
+      const { keys: [found] = [] } = await fixture.engine.run(order, never);
+      expect(found?.max).toBe(String(limit - 1));
+    }
+  });
+
+  test('of a PIVOT over pinned files has its own number of rows', async () => {
+    const file = fixture.file('x=1/u.parquet');
+    const pin = { path: file, bytes: 0, mtimeNs: '0', footer: '', rows: null, groups: [] };
+    for (const rows of [4, 2]) {
+      const select = `SELECT n % ${rows} AS g, n % 2 AS k FROM '${file}'`;
+      const named = { name: 'p', format: 'parquet', columns: [], options: '', root: null } as const;
+      const sql = 'FROM (PIVOT p ON k USING count(*) GROUP BY g) ORDER BY g';
+      const tables: PinnedTable[] = [{ ...named, files: [pin], select }];
+      const of = fragment(sql, ['INTEGER', 'BIGINT', 'BIGINT'], { tables });
+      const { made } = await result(of);
+      expect(made).toMatchObject({ rowsOut: rows });
+      expect(made.rows).toHaveLength(rows);
+    }
+  });
+
   test('without rows answers an empty list', async () => {
     const { made } = await result(fragment('SELECT 1 WHERE false', ['INTEGER']));
     expect(made).toMatchObject({ rows: [], rowsOut: 0 });

@@ -37,6 +37,7 @@ afterAll(async () => {
 interface Result {
   readonly columns: readonly ResultColumn[];
   readonly files: readonly string[];
+  readonly rowCount?: number;
 }
 
 /** Written by a fragment, as results are. */
@@ -283,4 +284,33 @@ test('reports missing files and unknown types as typed errors', async () => {
   await expect(gone).rejects.toMatchObject({ code: 'table_changed' });
   const odd = bytesOf({ columns: [{ name: 'a', type: 'NO SUCH TYPE' }], files: [] }, 'json');
   await expect(odd).rejects.toMatchObject({ code: 'unimplemented' });
+});
+
+const MIXED = `SELECT i, CASE WHEN i % 3 = 0 THEN NULL ELSE 'a"\\,\n' || chr(1) || 'ü' || i END AS s, i / 4 AS d, (i / 8)::DECIMAL(9, 3) AS m,
+  '2024-02-29'::DATE + i::INTEGER AS t FROM range(5000) r(i)`;
+
+test.each(['json', 'ndjson', 'csv'] as const)(
+  'few rows as %s are the same and in the same order as one by one',
+  async (format) => {
+    const one = await result(MIXED);
+    const more = await result(`SELECT * FROM (${MIXED}) ORDER BY i DESC`);
+    const of = { columns: one.columns, files: [...one.files, ...more.files] };
+    const rows = await bytesOf(of, format);
+    expect(await bytesOf({ ...of, rowCount: 10_000 }, format)).toEqual(rows);
+    const none = await result('SELECT 1 AS a WHERE false');
+    expect(await bytesOf({ ...none, rowCount: 0 }, format)).toEqual(await bytesOf(none, format));
+  },
+);
+
+test.each([
+  [
+    'a text that is stored once and is in every row',
+    "SELECT repeat('x', 20000) AS s FROM range(2000)",
+  ],
+  ['a value of unknown length', 'SELECT [i, i + 1] AS l FROM range(3000) r(i)'],
+])('%s is sent row by row', async (_, sql) => {
+  const of = await result(sql);
+  expect((await bytesOf({ ...of, rowCount: 2000 }, 'csv')).equals(await bytesOf(of, 'csv'))).toBe(
+    true,
+  );
 });

@@ -119,15 +119,10 @@ function sandboxOf(order: FragmentRequest, place: string): Placed {
 const CACHED_FILES_MAX = 32;
 const CACHED_BYTES_MAX = 2 ** 30;
 
-/**
- * What identifies the files of a fragment that reads nothing but them; null for others. Its own output has no pin:
- * the next call writes another one under the same name.
- */
+/** What identifies the files of a fragment that reads nothing but them; null for others. */
 function pinsOf(order: FragmentRequest, { files, links }: Sandbox): string | null {
-  const { fragment, ranges, keys, output } = order;
-  const readsOutput = keys !== undefined || output.kind === 'result';
-  if (readsOutput || files.length === 0 || files.length > CACHED_FILES_MAX || links.length > 0)
-    return null;
+  const { fragment, ranges } = order;
+  if (files.length === 0 || files.length > CACHED_FILES_MAX || links.length > 0) return null;
   const all = [...Object.values(ranges).flat(), ...fragment.tables.flatMap((table) => table.files)];
   const pins = new Map(
     all.map(({ path, bytes, mtimeNs, footer }) => [path, { bytes, mtimeNs, footer }]),

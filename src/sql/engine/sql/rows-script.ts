@@ -5,6 +5,7 @@ import { parseType, quotedName, quotedText } from '../../plan/index.ts';
 import type { FragmentColumn, ResultColumn, SqlType } from '../../plan/index.ts';
 import type { RowsMax, RowsRequest } from '../engine.ts';
 import type { RowsCall, InlineRowsRequest } from '../messages.ts';
+import { joinedText } from './joined-text.ts';
 import { jsonText } from './json-text.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
@@ -41,22 +42,22 @@ export function inlineRowsRequest(
 }
 
 function sourceOf(
-  { files, texts, columns, format }: RowsRequest,
+  { files, texts, columns, format, rowCount }: RowsRequest,
   file: string,
 ): RowsCall['source'] {
   const rows = texts === undefined ? resultQuery(columns, files) : textQuery(texts);
   const from = `(${rows}) AS r`;
   const types = columns.map(({ type }) => parseType(type));
+  const text = (sql: string, head: string, separator = '', tail = ''): RowsCall['source'] => {
+    const joined =
+      rowCount === undefined ? null : joinedText(sql, { separator, types, rows, rowCount });
+    return { kind: 'text', sql, head, separator, tail, joined };
+  };
   switch (format) {
     case 'json': {
       const names = columns.map(({ name, type }) => ({ name, type }));
-      return {
-        kind: 'text',
-        sql: jsonRows(types, rows),
-        head: `{"columns":${JSON.stringify(names)},"rows":[`,
-        separator: ',\n',
-        tail: ']}\n',
-      };
+      const head = `{"columns":${JSON.stringify(names)},"rows":[`;
+      return text(jsonRows(types, rows), head, ',\n', ']}\n');
     }
     case 'ndjson': {
       const names = uniqueNames(columns).map((name) => JSON.stringify(name));
@@ -64,7 +65,7 @@ function sourceOf(
         `${at === 0 ? '{' : ','}${names[at]}:`,
         jsonText(type, `c${at}`),
       ]);
-      return lines(`SELECT ${concat(parts, '}\n')} FROM ${from}`, '');
+      return text(`SELECT ${concat(parts, '}\n')} FROM ${from}`, '');
     }
     case 'csv': {
       const parts = types.map((type, at): [string, string] => [
@@ -72,7 +73,7 @@ function sourceOf(
         csvText(type, `c${at}`),
       ]);
       const head = columns.map(({ name }) => csvField(name)).join(',');
-      return lines(`SELECT ${concat(parts, '\n')} FROM ${from}`, `${head}\n`);
+      return text(`SELECT ${concat(parts, '\n')} FROM ${from}`, `${head}\n`);
     }
     case 'parquet': {
       const names = uniqueNames(columns);
@@ -90,10 +91,6 @@ function jsonRows(types: readonly SqlType[], rows: string): string {
     jsonText(type, `c${at}`),
   ]);
   return `SELECT ${concat(parts, ']')} FROM (${rows}) AS r`;
-}
-
-function lines(sql: string, head: string): RowsCall['source'] {
-  return { kind: 'text', sql, head, separator: '', tail: '' };
 }
 
 function resultQuery(

@@ -28,6 +28,30 @@ test('does not store the clusters of tables in a single-fragment plan', () => {
   expect(plan.stages[0]?.fragment.tables).toStrictEqual([table]);
 });
 
+test.each([
+  ['SELECT * FROM "Orders" o', ['orders']],
+  ['SELECT 1', []],
+  ['FROM orders, main.lines', ['orders', 'lines']],
+  // A text may become a statement, and an escape a letter.
+  [`FROM query('FROM or' || 'ders')`, ['orders', 'lines', 'a"b']],
+  ['FROM U&"lin\\0065s"', ['orders', 'lines', 'a"b']],
+])('the fragment of the whole of %s has the tables that it may use', (sql, names) => {
+  const table = (name: string): PinnedTable => ({
+    ...{ name, format: 'parquet', files: [], columns: [], options: '' },
+    ...{ select: `SELECT 1`, root: '/data' },
+  });
+  const plan = planQuery({
+    ...{ sql, columns: [], logical: null, whyNot: 'nobody can', duckdb: 'v1' },
+    tables: ['orders', 'lines', 'a"b'].map(table),
+    session: { now: '2024-01-01 00:00:00+00', timeZone: 'UTC' },
+    settings: { partitions: 2, broadcastThresholdBytes: 0, singleFragmentBytes: 0 },
+  });
+  const tables = plan.stages[0]?.fragment.tables.map(({ name }) => name);
+  // A name with a quote is written with two, and is never missed.
+  expect(tables).toEqual([...new Set([...names, 'a"b'])]);
+  expect(plan.roots).toEqual(['/data']);
+});
+
 /** `depth` common tables, each of which reads the one before it twice, and rows of the last one. */
 function chained(depth: number): Relation {
   const ref = (cte: number): Relation => ({ kind: 'ref', cte, output: COLUMNS, rows: null });

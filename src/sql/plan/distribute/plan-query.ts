@@ -285,7 +285,9 @@ function toOutput(output: DraftOutput, draft: Draft): StageOutput {
 /** A plan with one fragment: the user's own SQL, on one node. */
 function wholePlan(input: PlanInput, single: string, relation: Relation | null): QueryPlan {
   const columns = input.columns.map(({ type }, at) => ({ name: `c${at}`, type }));
-  const tables = input.tables.map((table) => undivided(table));
+  const tables = input.tables
+    .filter(({ name }) => mayMention(input.sql, name))
+    .map((table) => undivided(table));
   const stage: Stage = {
     id: 0,
     title: 'the whole query',
@@ -300,6 +302,16 @@ function wholePlan(input: PlanInput, single: string, relation: Relation | null):
   // One task has all rows, in whatever order they come.
   const ordered = relation === null ? true : isOrdered(relation);
   return planOf(input, { ordered, partitions: 1, single, stages: [stage] });
+}
+
+/**
+ * False only if the statement certainly does not use the table: a view of it would read the footers of its files. A quote
+ * in a name is doubled in the statement, an escape may stand for any of its characters, and `query` makes statements of
+ * texts.
+ */
+function mayMention(sql: string, table: string): boolean {
+  if (table.includes('"') || /u&"|query/i.test(sql)) return true;
+  return sql.toLowerCase().includes(table.toLowerCase());
 }
 
 /** Without the clusters, which are only for distributing it and may be long. */
