@@ -14,19 +14,21 @@ import { large } from './large.ts';
 import { latency } from './latency.ts';
 import { mixed } from './mixed.ts';
 import { overhead } from './overhead.ts';
+import { retail } from './retail.ts';
 import { runtime } from './runtime.ts';
 import { scheduler } from './scheduler.ts';
 import { shuffle } from './shuffle.ts';
 import { skew } from './skew.ts';
 import { smallest } from './smallest.ts';
 import { stores } from './stores.ts';
+import { straggler } from './straggler.ts';
 import { throughput } from './throughput.ts';
 import { tpch } from './tpch.ts';
 
 const benchmarks: readonly Benchmark[] = [
   ...[scheduler, stores, throughput, embedded, runtime, latency],
   ...[growth, large, idle, overhead, failover],
-  ...[smallest, shuffle, skew, tpch, mixed],
+  ...[smallest, shuffle, skew, straggler, tpch, retail, mixed],
 ];
 
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -129,6 +129,11 @@ export class SqlCluster {
     return this.#workers.map(({ pid }) => treeCpuSeconds(pid) * 1_000);
   }
 
+  /** To a worker and its engines. */
+  signal(worker: number, signal: NodeJS.Signals): void {
+    this.#workers[worker]?.kill(signal);
+  }
+
   async close(): Promise<void> {
     await this.#client?.close();
     await this.#close();

@@ -14,6 +14,7 @@ test('all other benchmarks run at a tiny size, and their audits hold', async () 
     smallest: 'added to the time of DuckDB, p50',
     shuffle: 'speed of the shuffle with fetching / DuckDB',
     skew: 'one key in half of the rows / even keys',
+    straggler: 'one worker slow / none slow',
     tpch: '22 queries, cluster / DuckDB',
     mixed: '10 ms tasks beside 2 queries, p99',
   });
