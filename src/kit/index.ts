@@ -21,6 +21,7 @@ export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { machineName } from './machine-name.ts';
 export { LruCache } from './lru-cache.ts';
+export { NameFilter } from './name-filter.ts';
 export { Histogram } from './metrics/histogram.ts';
 export { type MetricLabels, type MetricSample, MetricsPage } from './metrics/page.ts';
 export { ProcessMetrics } from './metrics/process-metrics.ts';

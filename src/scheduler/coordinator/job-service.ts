@@ -98,7 +98,7 @@ export class LeaderJobService implements JobService {
       parse: (job) => this.#parsed(job.document, job.jobId, parse),
       submit: (document, options) => this.submitParsed(document, options),
       submitNew: (fresh) => this.#submitNew(fresh),
-      takenIds: (ids) => this.#options.store.takenIds(this.#shard, ids),
+      takenIds: (ids) => this.#options.storedIds.taken(ids),
       alone: (ids, act) => this.#keys.run(ids.map(lockedId), act),
     });
   }
@@ -204,7 +204,7 @@ export class LeaderJobService implements JobService {
 
   /** The job as it is, if there is one. */
   async #unchanged(jobId: JobId): Promise<JobReply | null> {
-    const { dispatcher, store } = this.#options;
+    const { dispatcher, storedIds } = this.#options;
     // Most ids are new: only for one that is there does the caller wait for what is being committed.
     if (dispatcher.peek((state) => state.jobsById.has(jobId))) {
       const live = await dispatcher.read((state) => {
@@ -213,7 +213,7 @@ export class LeaderJobService implements JobService {
       }, true);
       if (live !== null) return { jobId, ...live, changed: false };
     }
-    const row = await store.jobRow(this.#shard, jobId);
+    const row = await storedIds.row(jobId);
     return row === null ? null : unchangedRow(row);
   }
 

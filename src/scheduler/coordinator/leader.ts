@@ -44,6 +44,7 @@ import { LeaderMeasures } from './leader-measures.ts';
 import { LeaderTerm } from './leader-term.ts';
 import { LeaderQueueService } from './queue-service.ts';
 import { LeaderScheduleService } from './schedule-service.ts';
+import { StoredIds } from './stored-ids.ts';
 import { TaskLogWriter } from './task-log-writer.ts';
 import { traceEnds } from './tracing.ts';
 import { LeaderWorkerService } from './worker-service.ts';
@@ -130,6 +131,7 @@ export class Leader implements LeaderServices {
     );
     const inbox = new InboxDrain(store, clock);
     const payloads = new Payloads(store, term.shard, options.webhookSecrets);
+    const storedIds = new StoredIds(store, term.shard);
     const decisions = decisionsOf(options, payloads, () => dispatcher);
     let queries: CalledQueries | null = null;
     let memories = 0;
@@ -143,6 +145,7 @@ export class Leader implements LeaderServices {
       memory,
       onCommitted: (rows, at, tookMs) => {
         payloads.learn(rows);
+        storedIds.learn(rows);
         dispatcher.peek((state) => measures.committed(rows, tookMs, executorsIn(state)));
         traceEnds(rows);
         options.onCommitted?.(rows, at);
@@ -172,8 +175,19 @@ export class Leader implements LeaderServices {
       );
     };
     const loaded = streamIn();
+    // Not in the way of the jobs. What it does not know is looked up.
+    void loaded.then(() => storedIds.load()).catch(() => {});
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const parts = { dispatcher, payloads, queries, operators, flows, measures, taskLogs };
+    const parts = {
+      dispatcher,
+      payloads,
+      storedIds,
+      queries,
+      operators,
+      flows,
+      measures,
+      taskLogs,
+    };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
@@ -183,7 +197,7 @@ export class Leader implements LeaderServices {
     options: LeaderOptions,
     parts: Pick<
       ServiceOptions,
-      'dispatcher' | 'payloads' | 'operators' | 'flows' | 'measures' | 'taskLogs'
+      'dispatcher' | 'payloads' | 'storedIds' | 'operators' | 'flows' | 'measures' | 'taskLogs'
     > & {
       readonly queries: CalledQueries;
     },

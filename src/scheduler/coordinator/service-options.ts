@@ -8,6 +8,7 @@ import type { KnownOperators } from './known-operators.ts';
 import type { LeaderMeasures } from './leader-measures.ts';
 import type { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
+import type { StoredIds } from './stored-ids.ts';
 import type { TaskLogWriter } from './task-log-writer.ts';
 
 export interface ServiceOptions {
@@ -19,6 +20,7 @@ export interface ServiceOptions {
   readonly measures: LeaderMeasures;
   readonly taskLogs: TaskLogWriter;
   readonly payloads: Payloads;
+  readonly storedIds: StoredIds;
   /** The custom operators that workers have declared. */
   readonly operators: KnownOperators;
   /** The flows that workers have published. */

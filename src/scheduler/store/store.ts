@@ -306,6 +306,8 @@ export interface Store {
   jobRow(shard: number, id: JobId): Promise<JobRow | null>;
   /** Those of the ids that name a job. */
   takenIds(shard: number, ids: readonly JobId[]): Promise<ReadonlySet<JobId>>;
+  /** The next `limit` ids after `after` in an order of its own, of all shards. Absent where a look-up costs nothing. */
+  jobIds?(after: string, limit: number): Promise<readonly JobId[]>;
   job(shard: number, id: JobId): Promise<JobView | null>;
   jobs(shard: number, filter: JobFilter): Promise<readonly ListedJob[]>;
   /** How many of the `newest` jobs are in each state. No index follows a state, so they are walked: ask rarely. */

@@ -163,6 +163,25 @@ function viewTests({ store, newLeader }: Bench): void {
     expect((await store().takenIds(leader.shard, [])).size).toBe(0);
   });
 
+  test('gives the ids of all stored jobs in portions, if it has them to give', async () => {
+    const leader = await newLeader();
+    for (const no of [1, 2, 3, 4, 5]) await leader.submit(aJob(no));
+    // A list is answered by the tables: they have the jobs then.
+    expect(await store().jobs(leader.shard, { limit: 10 })).toHaveLength(5);
+    const found = new Set<string>();
+    for (let after = ''; ;) {
+      const portion = await store().jobIds?.(after, 2);
+      if (portion === undefined) return;
+      // Of all shards, and other tests have jobs of the same ids in theirs.
+      for (const id of portion) found.add(id);
+      if (portion.length < 2) break;
+      after = portion.at(-1) ?? '';
+    }
+    expect([...found]).toEqual(
+      expect.arrayContaining(['job-1', 'job-2', 'job-3', 'job-4', 'job-5']),
+    );
+  });
+
   test('lists jobs newest first, by state and name, in pages', async () => {
     const leader = await newLeader();
     for (let no = 1; no <= 6; no += 1) {

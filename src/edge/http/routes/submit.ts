@@ -1,4 +1,5 @@
 /** Accepting jobs: one, or many in one call. */
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { isMillraceError, MillraceError, readTrace } from '../../../scheduler/core/index.ts';
 import type { JobId, JobState } from '../../../scheduler/core/index.ts';
 import type { JobReply, JobService, SubmitOptions } from '../../../scheduler/contract/index.ts';
@@ -85,6 +86,8 @@ export async function submitOne(
   id: SubmitOptions,
 ): Promise<Answer> {
   const { jobId, state, changed } = await jobs.submit(document, id);
+  // The same commit may have given it to a worker, and that one has the shorter answer: it goes first.
+  await nextTurn();
   if (changed) api.metrics.countSubmitted();
   const status = changed ? 201 : 200;
   const value: Submitted = { id: jobId, state };

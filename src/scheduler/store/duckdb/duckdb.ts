@@ -22,7 +22,7 @@ export interface DuckdbOptions {
   readonly path: string;
   /** Brings the tables up to date first; otherwise an older file is refused. Default: true. */
   readonly migrate?: boolean;
-  /** How long the log may get before it is folded into the file. Default: 16 MiB. */
+  /** How long the log may get before it is folded into the file. Default: 4 MiB. */
   readonly logBytes?: number;
   /** How long a commit may wait before the tables follow, unless somebody asks for them before. Default: a second. */
   readonly foldAfterMs?: number;

@@ -23,8 +23,11 @@ const CATALOG = 'store';
  */
 const ROW_GROUP_ROWS = 16_384;
 
-/** When the log has grown to this it is folded into the file, within the commit that filled it. */
-const LOG_BYTES = 16 * 1024 * 1024;
+/**
+ * When the log has grown to this it is folded into the file, within the commit that filled it. The journal waits for the
+ * disk meanwhile, 20 to 30 ms after 16 MiB: smaller portions more often cost as much and delay fewer commits.
+ */
+const LOG_BYTES = 4 * 1024 * 1024;
 
 const SETTINGS: Readonly<Record<string, string>> = {
   // Statements are small; a second thread costs more than it brings.

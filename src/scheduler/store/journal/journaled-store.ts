@@ -21,7 +21,7 @@ import { catchUp } from './catch-up.ts';
 import { Folding } from './folding.ts';
 import * as overlay from './overlay.ts';
 import { packBatch } from './pack.ts';
-import type { JournalTables } from './port.ts';
+import { type JournalTables, optionalParts } from './port.ts';
 import { unproven } from './proof.ts';
 
 export interface JournalOptions {
@@ -74,7 +74,7 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
     resign: (term) => journal.resign(term),
     leader: (shard) => tables.leader(shard),
     termEnd: (shard, term) => tables.termEnd(shard, term),
-    ...(tables.whenVacant === undefined ? {} : { whenVacant: tables.whenVacant.bind(tables) }),
+    ...optionalParts(tables),
     commit: (term, ttlMs, batch) => journal.commit(term, ttlMs, batch),
     prune: (term, retention) =>
       journal.whileLeading(term, () =>
@@ -96,7 +96,6 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
     declarations: (shard, kind) => tables.declarations(shard, kind),
     deadTasks: settled(tables.deadTasks),
     inbox: settled(tables.inbox),
-    ...(tables.onInbox === undefined ? {} : { onInbox: tables.onInbox.bind(tables) }),
     dump: () => journal.dump(),
     fill: (rows) => journal.fill(rows),
     close: () => journal.close(),

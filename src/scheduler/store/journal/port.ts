@@ -3,6 +3,7 @@
  * record of the journal; a fold brings the tables forward by any number of records, each row written once in its
  * last form.
  */
+import { defined } from '../../../kit/index.ts';
 import type { Batch, Instant, JobNo, TaskRow, TermId } from '../../core/index.ts';
 import type { EventChunk } from '../event-chunk.ts';
 import type { Counters, Pruned, Pruning, Store, Term } from '../store.ts';
@@ -80,4 +81,15 @@ export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
   storedJobs?(shard: number, numbers: readonly JobNo[]): Promise<ReadonlySet<JobNo>>;
   /** See `Store.prune`. What is removed is chosen, or looked at once more, within `alone`. */
   prune(term: Term, retention: Pruning, alone: Alone): Promise<Pruned>;
+}
+
+/** What only some tables have, and no commit has a part in. */
+export function optionalParts(
+  tables: JournalTables,
+): Pick<Store, 'whenVacant' | 'onInbox' | 'jobIds'> {
+  return defined({
+    whenVacant: tables.whenVacant?.bind(tables),
+    onInbox: tables.onInbox?.bind(tables),
+    jobIds: tables.jobIds?.bind(tables),
+  });
 }

@@ -35,6 +35,15 @@ export async function takenIds(
   return new Set(found.map((row) => row['id'] as JobId));
 }
 
+/** Of all shards, straight from their index. */
+export async function jobIds(run: Run, after: string, limit: number): Promise<readonly JobId[]> {
+  const found = await run('select id from millrace.job where id > $1 order by id limit $2', [
+    after,
+    limit,
+  ]);
+  return found.map((row) => row['id'] as JobId);
+}
+
 export class JobRows {
   readonly #run: Run;
   #waiting: Asked[] = [];

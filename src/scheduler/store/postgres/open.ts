@@ -15,7 +15,7 @@ import { listenToInbox } from './inbox.ts';
 import * as journal from './journal.ts';
 import { campaign, leaderOf, renew, resign, termEnd, whileLeading } from './leadership.ts';
 import { withMigrations } from './ledger.ts';
-import { JobRows, takenIds } from './job-rows.ts';
+import { JobRows, jobIds, takenIds } from './job-rows.ts';
 import { LeaderConnection } from './leader-connection.ts';
 import { loadBusyJobs, loadCluster, loadJob, loadJobs } from './load.ts';
 import { eventsAfter } from './log.ts';
@@ -189,6 +189,7 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
     task: (shard, id, taskId) => taskView(pool, shard, id, taskId),
     jobRow: (shard, id) => jobRows.find(shard, id),
     takenIds: (shard, ids) => takenIds(read, shard, ids),
+    jobIds: (after, limit) => jobIds(read, after, limit),
     job: (shard, id) => jobView(pool, shard, id),
     jobs: (shard, filter) => listJobs(read, shard, filter),
     countJobs: (shard, newest) => countJobs(read, shard, newest),
