@@ -1,2 +1,0 @@
--- Kept free: numbers follow on each other.
-select 1;
