@@ -35,7 +35,7 @@ export function sizesAt(scale: number): Sizes {
 }
 
 const text = (value: string): string => `'${value.replaceAll("'", "''")}'`;
-export const list = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
+const list = (values: readonly string[]): string => `[${values.map(text).join(', ')}]`;
 
 /**
  * `dice(k, c, n)` is a number below n for column c of the row with key k. DuckDB's `hash` of several arguments combines
