@@ -139,9 +139,13 @@ export class FlowClient extends HttpClient implements Client {
   result(job: string, options?: CallOptions): Promise<Json>;
   async result(job: JobRef, options?: CallOptions): Promise<unknown> {
     const read = typeof job === 'string' ? undefined : this.#readers.get(job);
-    const ended = await this.ended(job, options);
-    if (ended.state !== 'succeeded') throw new JobError(ended);
-    return read === undefined ? ended.result : read(ended.result);
+    const result = await this.awaitResult(job, options);
+    return read === undefined ? result : read(result);
+  }
+
+  /** Throws `JobError` unless the job succeeds. */
+  protected async awaitResult(job: JobRef, options?: CallOptions): Promise<Json> {
+    return resultIn(await this.ended(job, options));
   }
 
   /** However long the cluster is away: the caller decides when to give up. */
@@ -227,4 +231,9 @@ function noAnswer(): MillraceError {
     code: 'invariant',
     what: 'The server did not answer for every submitted job.',
   });
+}
+
+export function resultIn(ended: DatedJob): Json {
+  if (ended.state !== 'succeeded') throw new JobError(ended);
+  return ended.result;
 }

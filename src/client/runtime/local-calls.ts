@@ -1,7 +1,7 @@
 /** The hot calls of a runtime without a network: submitting jobs, and waiting for them to end. */
 import { uuidv7 } from 'uuidv7';
 import { isMillraceError } from '../../scheduler/core/index.ts';
-import type { JobId, MillraceError } from '../../scheduler/core/index.ts';
+import type { JobId, Json, MillraceError } from '../../scheduler/core/index.ts';
 import type { LocalJobs } from '../../edge/local/index.ts';
 import { backoffMs, sleep } from '../../kit/index.ts';
 import type { DatedJob, Submitted } from '../answers.ts';
@@ -57,6 +57,18 @@ export class LocalCalls {
   async ended(id: JobId, options: Limited<CallOptions>): Promise<DatedJob> {
     const text = await this.#untilAnswered(options, () => this.#jobs.ended(id, options.signal));
     return JSON.parse(text) as DatedJob;
+  }
+
+  /** The result of a job that has succeeded, or the job that has not. */
+  async result(
+    id: JobId,
+    options: Limited<CallOptions>,
+  ): Promise<{ readonly result: Json } | { readonly job: DatedJob }> {
+    const { signal } = options;
+    const answer = await this.#untilAnswered(options, () => this.#jobs.result(id, signal));
+    return 'result' in answer
+      ? { result: JSON.parse(answer.result) as Json }
+      : { job: JSON.parse(answer.job) as DatedJob };
   }
 
   /** What is refused for the moment is asked again, a little later. */

@@ -6,14 +6,14 @@ import { defined } from '../../kit/index.ts';
 import { randomBytes } from 'node:crypto';
 import type { AllSettings } from '../../node/config/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { Capabilities } from '../../scheduler/core/index.ts';
+import type { Capabilities, Json } from '../../scheduler/core/index.ts';
 import type { TaskDefinition } from '../../tasks/executors/index.ts';
 import type { OpenWorker } from '../../node/worker/index.ts';
 import { localJobs, PortCaller } from '../../edge/local/index.ts';
 import type { Client } from '../client.ts';
 import type { DatedJob, Submitted } from '../answers.ts';
 import { EmbeddedNode } from './embedded-node.ts';
-import { FlowClient } from '../flow-client.ts';
+import { FlowClient, resultIn } from '../flow-client.ts';
 import { jobIdOf } from '../calls/paths.ts';
 import type { SubmitCall } from '../http-client.ts';
 import { paceOf } from '../options.ts';
@@ -277,6 +277,12 @@ class EmbeddedRuntime extends FlowClient implements Runtime {
   override ended(job: JobRef, options?: CallOptions): Promise<DatedJob> {
     if (this.#local === null) return super.ended(job, options);
     return this.#local.ended(jobIdOf(job), this.limited(options));
+  }
+
+  protected override async awaitResult(job: JobRef, options?: CallOptions): Promise<Json> {
+    if (this.#local === null) return super.awaitResult(job, options);
+    const answer = await this.#local.result(jobIdOf(job), this.limited(options));
+    return 'result' in answer ? answer.result : resultIn(answer.job);
   }
 }
 

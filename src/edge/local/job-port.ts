@@ -56,7 +56,12 @@ export interface LocalJobs {
   ): Promise<readonly (LocalSubmitted | MillraceError)[]>;
   /** Settles when the job has ended, with the text that `GET /api/v1/jobs/:id` answers. */
   ended(id: JobId, signal: AbortSignal): Promise<string>;
+  /** Settles when the job has ended: with its result alone if it has succeeded. */
+  result(id: JobId, signal: AbortSignal): Promise<LocalResult>;
 }
+
+/** JSON text, of the result or of the job. */
+export type LocalResult = { readonly result: string } | { readonly job: string };
 
 export function localJobs(caller: PortCaller): LocalJobs {
   return {
@@ -66,6 +71,7 @@ export function localJobs(caller: PortCaller): LocalJobs {
       return answers.map((item) => ('code' in item ? new MillraceError(item) : item));
     },
     ended: (id, signal) => caller.call('ended', id, signal) as Promise<string>,
+    result: (id, signal) => caller.call('result', id, signal) as Promise<LocalResult>,
   };
 }
 
@@ -74,7 +80,7 @@ type ListItem = LocalSubmitted | ErrorParts;
 export interface JobMethodsOptions {
   /** Throws `not_leader` where this node does not lead. */
   readonly jobs: () => JobService;
-  readonly reader: Pick<Reader, 'job'>;
+  readonly reader: Pick<Reader, 'job' | 'resultOf'>;
   /** The job as the HTTP API shows it. */
   readonly textOf: (job: ReadJob, asOf: AsOf<Date>) => string;
   /** Settles when the job has ended or is unknown, at the latest after `ms` or when the signal aborts. */
@@ -121,6 +127,7 @@ export function jobMethods(options: JobMethodsOptions): Record<string, Method> {
       });
     },
     ended: (id: JobId, signal) => endOf(options, id, signal()),
+    result: (id: JobId, signal) => resultOf(options, id, signal()),
   };
 }
 
@@ -138,6 +145,17 @@ async function endOf(
       throw new MillraceError({ code: 'not_found', what: `There is no job ${id}.` });
     if (isFinished(value.state)) return textOf(value, asOf);
   }
+}
+
+/** A list of jobs is mostly waited for to be done: the whole of each job would cost more than to run it. */
+async function resultOf(
+  options: JobMethodsOptions,
+  id: JobId,
+  signal: AbortSignal,
+): Promise<LocalResult> {
+  await options.ended(id, WAIT_MS, signal);
+  const result = signal.aborted ? null : ((await options.reader.resultOf?.(id)) ?? null);
+  return result === null ? { job: await endOf(options, id, signal) } : { result };
 }
 
 const submitted = ({ jobId: id, state, changed: isNew }: JobReply): LocalSubmitted => ({

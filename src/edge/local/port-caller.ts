@@ -8,9 +8,16 @@ interface Waiting {
   readonly reject: (error: unknown) => void;
 }
 
+interface SignalCalls {
+  readonly calls: Set<number>;
+  readonly cancel: () => void;
+}
+
 export class PortCaller {
   readonly #port: MessagePort;
   readonly #waiting: Map<number, Waiting> = new Map();
+  /** The calls that end with a signal. */
+  readonly #bySignal: Map<AbortSignal, SignalCalls> = new Map();
   #last = 0;
   #queue: Sent[] = [];
   #isClosed = false;
@@ -47,19 +54,43 @@ export class PortCaller {
   }
 
   async #cancellable(no: number, answer: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-    const cancel = (): void => {
-      const waiting = this.#waiting.get(no);
-      if (waiting === undefined) return;
-      this.#waiting.delete(no);
-      if (!this.#isClosed) this.#send([no]);
-      waiting.reject(signal.reason);
-    };
-    signal.addEventListener('abort', cancel, { once: true });
+    const calls = this.#callsOf(signal);
+    calls.add(no);
     try {
       return await answer;
     } finally {
-      signal.removeEventListener('abort', cancel);
+      calls.delete(no);
+      if (calls.size === 0) this.#forget(signal);
     }
+  }
+
+  /** One listener for all calls of a signal: each further one is compared with all before it, and a list of jobs has
+   * thousands of calls under one signal. */
+  #callsOf(signal: AbortSignal): Set<number> {
+    const known = this.#bySignal.get(signal);
+    if (known !== undefined) return known.calls;
+    const calls = new Set<number>();
+    const cancel = (): void => {
+      for (const no of calls) this.#cancel(no, signal);
+    };
+    this.#bySignal.set(signal, { calls, cancel });
+    signal.addEventListener('abort', cancel, { once: true });
+    return calls;
+  }
+
+  #forget(signal: AbortSignal): void {
+    const known = this.#bySignal.get(signal);
+    if (known === undefined) return;
+    this.#bySignal.delete(signal);
+    signal.removeEventListener('abort', known.cancel);
+  }
+
+  #cancel(no: number, signal: AbortSignal): void {
+    const waiting = this.#waiting.get(no);
+    if (waiting === undefined) return;
+    this.#waiting.delete(no);
+    if (!this.#isClosed) this.#send([no]);
+    waiting.reject(signal.reason);
   }
 
   #send(sent: Sent): void {

@@ -5,6 +5,19 @@ import type { JobView } from '../../scheduler/store/index.ts';
 
 class TooLarge extends Error {}
 
+/** The same as JSON text. Null unless the job has succeeded and all of its result is shown. */
+export function resultText(view: JobView, charsMax: number): string | null {
+  const { job, tasks } = view;
+  if (job.state !== 'succeeded') return null;
+  const [only] = tasks;
+  if (tasks.length === 1 && only?.task.state === 'succeeded' && job.output === null) {
+    const text = only.result ?? 'null';
+    return text.length > charsMax ? null : text;
+  }
+  const { result, isResultOmitted } = jobResult(view, charsMax);
+  return isResultOmitted === true ? null : JSON.stringify(result);
+}
+
 /**
  * Null until the job has succeeded. Left out when more than `charsMax` characters of results go into
  * it: an output may name the same large result over and over.

@@ -40,6 +40,7 @@ import type { JobView, Store } from '../../scheduler/store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';
 import { JobCounter } from './job-counter.ts';
+import { resultText } from './job-result.ts';
 import {
   deadTask,
   jobShape,
@@ -147,6 +148,11 @@ export class StoreReader implements Reader {
       const reasons = await this.#reasons(view);
       return jobShape(view, reasons, this.#resultCharsMax);
     });
+  }
+
+  async resultOf(id: JobId): Promise<string | null> {
+    const view = await this.#store.job(this.#shard, id);
+    return view === null ? null : resultText(view, this.#resultCharsMax);
   }
 
   task(id: JobId, taskId: TaskId): Promise<Dated<TaskDetail<ReadResult, Date> | null>> {

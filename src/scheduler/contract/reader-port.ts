@@ -70,6 +70,8 @@ export interface Reader {
   jobCounts(): Promise<Dated<CountedJobs>>;
   /** Null when there is no such job; throws `not_found` where it is known why. */
   job(id: JobId): Promise<Dated<ReadJob | null>>;
+  /** The result of a job that has succeeded, as JSON text, without the rest of the job. Null where `job` has to tell. */
+  resultOf?(id: JobId): Promise<string | null>;
   /** Null when there is no such task. Its times are text where it comes from another node, as JSON. */
   task(job: JobId, task: TaskId): Promise<Dated<TaskDetail<ReadResult, Date | string> | null>>;
   deadTasks(query: Pick<JobsQuery, 'limit' | 'cursor'>): Promise<Dated<Page<DeadTask<Date>>>>;
