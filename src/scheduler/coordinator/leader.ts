@@ -112,7 +112,7 @@ export class Leader implements LeaderServices {
   static async start(options: LeaderOptions): Promise<Leader> {
     const { store, clock, settings, elected } = options;
     const leaderTerm = new LeaderTerm(store, clock, settings, elected);
-    const { nodeId, term } = elected;
+    const { term } = elected;
     let begun: Dispatcher | null = null;
     const nodes = (): readonly FlowNode[] => (begun === null ? [] : flowNodes(begun));
     // Before the first job can end: flows may listen to it.
@@ -120,12 +120,7 @@ export class Leader implements LeaderServices {
     const load = { store, leaderTerm, scheduler: schedulerOf(options, flows) };
     const memory = await renewing(load, clock, () => loadFirst(load));
     const operators = await KnownOperators.load(store, term);
-    const now = leaderTerm.time.now();
-    announceTerm(memory.state, { epoch: term.epoch, nodeId }, now, memory.effects);
-    const { loss = null } = elected;
-    if (loss !== null) announceLoss(memory.state, lossDetail(loss), now, memory.effects);
-    const { isProcessGone = isGoneHere } = options;
-    endSessionOf(elected.previous ?? null, memory, leaderTerm.time.now(), isProcessGone);
+    announce(options, memory, leaderTerm.time.now());
     const housekeeping = new Housekeeping({ store, clock, settings, term }, (why) =>
       options.onPruneFailed?.(why),
     );
@@ -178,16 +173,8 @@ export class Leader implements LeaderServices {
     // Not in the way of the jobs. What it does not know is looked up.
     void loaded.then(() => storedIds.load()).catch(() => {});
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const parts = {
-      dispatcher,
-      payloads,
-      storedIds,
-      queries,
-      operators,
-      flows,
-      measures,
-      taskLogs,
-    };
+    const known = { payloads, storedIds, queries, operators, flows };
+    const parts = { dispatcher, ...known, measures, taskLogs };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
@@ -317,6 +304,18 @@ function flowNodes(dispatcher: Dispatcher): readonly FlowNode[] {
 
 function lossDetail({ end, commits, events, jobs }: Loss): LossDetail {
   return { afterSeq: end.lastSeq, commits, events, jobs };
+}
+
+/** The first events of the term, and the end of its predecessor's session. */
+function announce(
+  { elected, isProcessGone = isGoneHere }: LeaderOptions,
+  memory: Parameters<typeof endSessionOf>[1],
+  now: Instant,
+): void {
+  const { nodeId, term, loss = null, previous = null } = elected;
+  announceTerm(memory.state, { epoch: term.epoch, nodeId }, now, memory.effects);
+  if (loss !== null) announceLoss(memory.state, lossDetail(loss), now, memory.effects);
+  endSessionOf(previous, memory, now, isProcessGone);
 }
 
 /**

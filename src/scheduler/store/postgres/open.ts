@@ -141,10 +141,9 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
   const leader = new LeaderConnection(settings, [journal.appendStatement]);
   const folds = new FoldConnection(settings);
   const parts = new journal.JournalParts();
-  const read = pool.run;
+  const [read, write] = [pool.run, leader.run.bind(leader)];
   const taskLog = taskLogOn(settings, read);
   const jobRows = new JobRows(read);
-  const write = leader.run.bind(leader);
   return {
     kind: 'postgres',
     clustered: true,
