@@ -37,7 +37,7 @@ import { DeclaredSchedules } from './declared-schedules.ts';
 import { KnownFlows, flowsOf } from './known-flows.ts';
 import type { FlowNode } from './known-flows.ts';
 import { KnownOperators } from './known-operators.ts';
-import { loadFirst, loadRest, renewing } from './loading.ts';
+import { type LoadOptions, loadFirst, loadRest, renewing } from './loading.ts';
 import { Payloads } from './payloads.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { LeaderMeasures } from './leader-measures.ts';
@@ -156,7 +156,7 @@ export class Leader implements LeaderServices {
         measures.forget();
         return renewing(load, clock, () => loadFirst(load));
       },
-      onReloaded: () => void streamIn(),
+      onReloaded: () => void streamIn(load, dispatcher, () => memories),
       ...(options.onFault === undefined ? {} : { onFault: options.onFault }),
       onEnd: (why) => {
         housekeeping.stop();
@@ -167,27 +167,12 @@ export class Leader implements LeaderServices {
       ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
     });
     begun = dispatcher;
-    // A leader that knows only some of the jobs would leave the others waiting for ever.
-    const streamIn = (): Promise<void> => {
-      const memory = memories;
-      return loadRest(load, dispatcher, () => memory === memories).catch((error: unknown) =>
-        dispatcher.end(asFault(error)),
-      );
-    };
-    const loaded = streamIn();
+    const loaded = streamIn(load, dispatcher, () => memories);
     // Not in the way of the jobs. What it does not know is looked up.
     void loaded.then(() => storedIds.load()).catch(() => {});
     queries = new CalledQueries({ dispatcher, clock, planner: options.planner ?? null });
-    const parts = {
-      dispatcher,
-      payloads,
-      storedIds,
-      queries,
-      operators,
-      flows,
-      measures,
-      taskLogs,
-    };
+    const known = { payloads, storedIds, operators, flows };
+    const parts = { dispatcher, queries, measures, taskLogs, ...known };
     const leader = new Leader(options, parts, loaded, leaderTerm);
     inbox.start(() => leader.jobs.drainInbox());
     return leader;
@@ -263,6 +248,18 @@ export class Leader implements LeaderServices {
   end(why: MillraceError): Promise<void> {
     return this.#dispatcher.end(why);
   }
+}
+
+/** A leader that knows only some of the jobs would leave the others waiting for ever. */
+function streamIn(
+  load: LoadOptions,
+  dispatcher: Dispatcher,
+  memories: () => number,
+): Promise<void> {
+  const memory = memories();
+  return loadRest(load, dispatcher, () => memory === memories()).catch((error: unknown) =>
+    dispatcher.end(asFault(error)),
+  );
 }
 
 function schedulerOf(
