@@ -61,7 +61,7 @@ export interface LocalJobs {
 }
 
 /** JSON text, of the result or of the job. */
-export type LocalResult = { readonly result: string } | { readonly job: string };
+type LocalResult = { readonly result: string } | { readonly job: string };
 
 export function localJobs(caller: PortCaller): LocalJobs {
   return {

@@ -66,7 +66,8 @@ function worker(workers: () => WorkerService = () => led.leader.workers): Worker
 }
 
 function jobs(bytesMax = 1_000_000): LocalJobs {
-  const reader: Pick<Reader, 'job'> = {
+  const reader: Pick<Reader, 'job' | 'resultOf'> = {
+    resultOf: (id) => Promise.resolve(states.get(id) === 'succeeded' ? '{"n":1}' : null),
     job: (id) => {
       const state = states.get(id);
       const value = state === undefined ? null : ({ id, state } as unknown as ReadJob);
@@ -262,4 +263,35 @@ test('a call that cannot be cloned fails alone, and internal errors are logged',
   expect(answers).toMatchObject([{ reason: { code: 'invariant' } }, { value: 3 }]);
   await expect(caller.call('none', 1)).rejects.toMatchObject({ code: 'invariant' });
   expect(faults).toHaveLength(1);
+});
+
+test('a program that waits for a result gets that alone, or the job that has none', async () => {
+  states.set('good', 'succeeded').set('bad', 'failed');
+  const port = jobs();
+  expect(await port.result('good' as JobId, never)).toEqual({ result: '{"n":1}' });
+  const { job = '' } = (await port.result('bad' as JobId, never)) as { job?: string };
+  expect(JSON.parse(job)).toEqual({ id: 'bad', state: 'failed' });
+  await expect(port.result('none' as JobId, never)).rejects.toMatchObject({ code: 'not_found' });
+});
+
+test('a signal ends all calls under it that have no answer, and no other', async () => {
+  const parked = deferred<unknown>();
+  let aborted = 0;
+  const caller = serve({
+    echo: (value: unknown) => Promise.resolve(value),
+    wait: (_value: unknown, signal) => {
+      signal().addEventListener('abort', () => (aborted += 1) === 2 && parked.resolve(null));
+      return new Promise(() => {});
+    },
+  });
+  const [one, other] = [new AbortController(), new AbortController()];
+  const waits = [1, 2].map((no) => caller.call('wait', no, one.signal));
+  expect(await caller.call('echo', 3, one.signal)).toBe(3);
+  const kept = caller.call('echo', 4, other.signal);
+  const reason = new Error('enough');
+  one.abort(reason);
+  for (const wait of waits) await expect(wait).rejects.toBe(reason);
+  await parked.promise;
+  expect(await kept).toBe(4);
+  await expect(caller.call('echo', 5, one.signal)).rejects.toBe(reason);
 });
