@@ -95,6 +95,15 @@ test('nothing stays of a query that nobody needs, also if it is still on its way
   expect([early.bytes, early.queries, files()]).toEqual([0, [], []]);
 });
 
+test('nothing is begun, and nothing stays, once it is closed', async () => {
+  const { early, first, second, files } = await scene();
+  const begun = early.fetch(QUERY, [first]);
+  await early.close();
+  await begun;
+  await early.fetch(QUERY, [second]);
+  expect([early.bytes, early.queries, files()]).toEqual([0, [], []]);
+});
+
 test('a task that is aborted while it waits ends the fetch', async () => {
   const begun = deferred();
   const reader = {

@@ -39,6 +39,7 @@ export class EarlyInputs {
   readonly #options: EarlyInputsOptions;
   readonly #queries: Map<JobId, Map<string, Copy>> = new Map();
   #bytes = 0;
+  #isClosed = false;
 
   constructor(options: EarlyInputsOptions) {
     this.#options = options;
@@ -86,9 +87,15 @@ export class EarlyInputs {
     this.#queries.delete(query);
     for (const { control, input, bytes } of copies) {
       control.abort(new Error('nobody needs it any more'));
-      await (await input)?.remove();
+      await (await input)?.remove().catch(() => {});
       this.#bytes -= bytes;
     }
+  }
+
+  /** Ends what is on its way, and begins nothing more. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    for (const query of this.queries) await this.drop(query);
   }
 
   async #begin(query: JobId, read: PartitionRead): Promise<void> {
@@ -96,7 +103,7 @@ export class EarlyInputs {
     const { bytes } = read.part;
     const copies = this.#queries.get(query) ?? new Map<string, Copy>();
     const key = keyOf(read);
-    if (copies.has(key) || this.#bytes + bytes > bytesMax || !hasRoom()) return;
+    if (this.#isClosed || copies.has(key) || this.#bytes + bytes > bytesMax || !hasRoom()) return;
     this.#queries.set(query, copies);
     const control = new AbortController();
     const input = this.#fetched(query, read, control.signal);

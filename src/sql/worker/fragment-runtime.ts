@@ -85,6 +85,7 @@ export function startFragmentRuntime(
     early,
     fetches: reader.fetches,
     close: async () => {
+      await early.close();
       channel.close();
       await engines.close();
     },
