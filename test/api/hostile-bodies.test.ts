@@ -1,5 +1,5 @@
 /** No body and no name, however odd, is answered with a fault of the server. */
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ApiBench, openApi } from '../rig/api.ts';
 import { readRequest } from '../../src/sql/planner/request.ts';
 
@@ -45,9 +45,17 @@ describe.each(BODIES)('%s %s', (method, path, around) => {
 
 test('a value that is nested too deeply is named by its path', async () => {
   await bench.call('POST', '/api/v1/jobs?id=j', `{"tasks":${tasks}}`);
-  const signal = `{"a":{"b":${deep(100_000)}}}`;
+  const signal = `{"a":{"b":${deep(20_000)}}}`;
   const { status, body } = await bench.call('POST', '/api/v1/jobs/j/signals/go', signal);
   expect([status, body.path]).toEqual([400, '/a/b/0']);
+});
+
+test('a body of millions of levels is refused before it is parsed', async () => {
+  const parse = vi.spyOn(JSON, 'parse');
+  const text = deep(5_000_000);
+  const { status, body } = await bench.call('POST', '/api/v1/triggers', text);
+  expect([status, body.code]).toEqual([400, 'bad_input']);
+  expect(parse.mock.calls.filter(([given]) => given.length > 1_000_000)).toEqual([]);
 });
 
 const NAMES = ['__proto__', 'constructor', 'toString', 'hasOwnProperty', 'valueOf', 'prototype'];

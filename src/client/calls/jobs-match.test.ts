@@ -14,3 +14,11 @@ test.each([
     filter: { startedBy: text, schedule: 's' },
   });
 });
+
+test('a field that nobody knows is refused: without it, all jobs would be meant', () => {
+  const misspelt = { startdBy: 'event/tick', name: 'order' } as object;
+  expect(() => bulkRequest('cancel', misspelt, {})).toThrow("Jobs cannot be chosen by 'startdBy'");
+  expect(() => listQuery(misspelt)).toThrow(expect.objectContaining({ path: '/startdBy' }));
+  const { signal } = new AbortController();
+  expect(listQuery({ limit: 3, cursor: 'c', signal })).toMatchObject({ limit: '3' });
+});

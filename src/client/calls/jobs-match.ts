@@ -6,7 +6,9 @@ import type { BulkOptions, JobsFilter, JobsMatch } from '../options.ts';
 import type { Query } from './servers.ts';
 
 /** The parameters of a list. */
-export function listQuery({ labels, limit, ...match }: JobsFilter): Query {
+export function listQuery(given: JobsFilter): Query {
+  checkFields(given, [...FIELDS, 'limit', 'cursor', 'signal', 'retriesForever']);
+  const { labels, limit, ...match } = given;
   const { state, name, waitingFor, schedule } = match;
   const startedBy = starterText(match.startedBy);
   return {
@@ -26,11 +28,30 @@ export function bulkRequest(
   return { action, ...defined({ ...more, runAt: start }), filter: bulkFilter(match) };
 }
 
-function bulkFilter({ labels, state, name, waitingFor, schedule, ...match }: JobsMatch): object {
+function bulkFilter(given: JobsMatch): object {
+  checkFields(given, FIELDS);
+  const { labels, state, name, waitingFor, schedule, ...match } = given;
   const startedBy = starterText(match.startedBy);
   const list = labels === undefined ? {} : { labels: labelTerms(labels) };
   const said = defined({ state, name, waitingFor, schedule, startedBy });
   return { ...said, ...timesOf(match), ...list };
+}
+
+const FIELDS: readonly (keyof JobsMatch)[] = [
+  ...(['state', 'name', 'labels', 'waitingFor', 'schedule', 'startedBy'] as const),
+  ...(['since', 'until'] as const),
+];
+
+/** A filter that is misspelt would be none, and mean all jobs. */
+function checkFields(given: object, known: readonly string[]): void {
+  const other = Object.keys(given).find((name) => !known.includes(name));
+  if (other === undefined) return;
+  throw new MillraceError({
+    code: 'bad_input',
+    path: `/${other}`,
+    what: `Jobs cannot be chosen by '${other}'.`,
+    todo: `Known fields are ${known.join(', ')}.`,
+  });
 }
 
 export function starterText(startedBy: JobsMatch['startedBy']): string | undefined {

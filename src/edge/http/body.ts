@@ -1,6 +1,6 @@
 /** The body of a request, read under limits on its size and on silence. */
 import type { IncomingMessage } from 'node:http';
-import { MillraceError, checkDepth, mayBeDeep } from '../../scheduler/core/index.ts';
+import { MillraceError, isMillraceError, parseShallow } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { jsonFaultAt, lineAndColumn, requestBytes } from '../../kit/index.ts';
 import type { ByteShare } from '../../kit/index.ts';
@@ -96,10 +96,10 @@ function readBytes(request: IncomingMessage, options: BodyOptions): Promise<Buff
 
 function parseBytes(bytes: Buffer): unknown {
   const text = decoded(bytes);
-  let value: unknown;
   try {
-    value = JSON.parse(text);
-  } catch {
+    return parseShallow(text, DEPTH_MAX);
+  } catch (error) {
+    if (isMillraceError(error)) throw error;
     const at = jsonFaultAt(text);
     const where = `${lineAndColumn(text, at)} (position ${at})`;
     const what =
@@ -108,8 +108,6 @@ function parseBytes(bytes: Buffer): unknown {
         : `The body is not valid JSON: unexpected input at ${where}.`;
     throw badInput('', what);
   }
-  if (mayBeDeep(text, DEPTH_MAX)) checkDepth(value, DEPTH_MAX);
-  return value;
 }
 
 /** As deep as a signal or a result may be. What is deeper cannot be written again by the platform. */

@@ -168,6 +168,16 @@ test('an event that no flow names starts nothing, and a likely one is suggested'
   expect((await send('x')).body).toMatchObject({ event: 'x', jobs: [] });
 });
 
+test('an event whose data does not fit the jobs that name it is not called unknown', async () => {
+  const cancelOn = [{ event: 'halt', match: { id: 'a' } }];
+  const tasks = [{ id: 't', executor: 'echo' }];
+  expect((await bench.call('POST', '/api/v1/jobs', { tasks, cancelOn })).status).toBe(201);
+  const { body } = await send('halt', { data: { id: 'b' } });
+  const note = expect.stringContaining('does not match what the jobs that name it ask') as string;
+  expect(body).toMatchObject({ note, cancelled: [] });
+  expect((await send('halt', { data: { id: 'a' } })).body).toMatchObject({ cancelled: [{}] });
+});
+
 test.each([
   ['a name that is none', 'a b', {}, 400, ''],
   ['an unknown field', 'tick', { data: 1, ids: 'x' }, 400, '/ids'],

@@ -1,12 +1,11 @@
 /** What a program asks all the time of the node in another thread of its process: to take jobs in, and their ends. */
 import {
-  checkDepth,
   type ErrorParts,
   isFinished,
   isMillraceError,
   type JobId,
   type JobState,
-  mayBeDeep,
+  parseShallow,
   MillraceError,
   readTrace,
 } from '../../scheduler/core/index.ts';
@@ -197,7 +196,5 @@ async function admitted<T>(
 }
 
 function parsed(text: string): unknown {
-  const value: unknown = JSON.parse(text);
-  if (mayBeDeep(text, DEPTH_MAX)) checkDepth(value, DEPTH_MAX);
-  return value;
+  return parseShallow(text, DEPTH_MAX);
 }

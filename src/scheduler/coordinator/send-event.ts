@@ -116,6 +116,8 @@ function nobody(event: string, flows: SendPort['flows'], awaited: readonly strin
     const named = naming.slice(0, NAMED_MAX).join(', ') + (naming.length > NAMED_MAX ? ', …' : '');
     return `No flow is started: the data of '${event}' does not match what ${named} asks for.`;
   }
+  if (awaited.includes(event))
+    return `No flow is started by '${event}', and its data does not match what the jobs that name it ask for, or they have heard it before.`;
   const likely = didYouMean(event, [...flows.events(), ...awaited]);
   return `No flow is started by '${event}', and no job waits for it.${likely}`;
 }

@@ -13,7 +13,7 @@ export {
   readEventField,
   readEventMatch,
 } from './document/event-match.ts';
-export { checkDepth, mayBeDeep } from './document/depth.ts';
+export { checkDepth, mayBeDeep, parseShallow } from './document/depth.ts';
 export { withInput } from './document/edited-input.ts';
 export { forkDocument } from './document/from-rows.ts';
 export type { Fork } from './document/from-rows.ts';

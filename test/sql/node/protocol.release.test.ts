@@ -213,7 +213,7 @@ test('refuses outputs of others, of other attempts, epochs and layouts', async (
   await refused(put([growing(40, 2)]), '50 of its 50 bytes are registered');
   await refused(put([growing(60, 1)]), 'about epoch 1, but the leader has epoch 2');
   await put([growing(10, 3)]);
-  const range = { query_id: id, stage_id: 0, map_task: 0, attempt: 1 };
+  const range = { query_id: id, stage_id: 0, map_task: task['task_id'], attempt: 1 };
   const fetch = (more: Message): Promise<Message[]> =>
     worker.grpc.stream('ShuffleService.FetchShufflePartition', { ...range, ...more });
   await refused(fetch({ min_stream_epoch: 4 }), 'about epoch 4');

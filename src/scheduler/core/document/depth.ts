@@ -30,12 +30,31 @@ function tooDeep(deepest: Place, depthMax: number): never {
   const keys: (string | number)[] = [];
   for (let place = deepest; place.parent !== null; place = place.parent) keys.push(place.key);
   const shown = keys.toReversed().slice(0, SHOWN_KEYS);
+  refuseDepth(
+    shown.reduce<string>((at, key) => below(at, key), ''),
+    depthMax,
+  );
+}
+
+function refuseDepth(path: string, depthMax: number): never {
   throw new MillraceError({
     code: 'bad_input',
-    path: shown.reduce<string>((at, key) => below(at, key), ''),
+    path,
     what: `Is nested deeper than ${depthMax} levels.`,
     todo: 'Pass plain data.',
   });
+}
+
+/** Of longer text that is too deep, the place is not looked for: it would have to be parsed, which takes seconds. */
+const PLACED_CHARS_MAX = 64 * 1024;
+
+/** JSON text that is nested `depthMax` levels deep at most. Throws `bad_input` for a deeper one, and what `JSON.parse` throws. */
+export function parseShallow(text: string, depthMax: number): unknown {
+  const isDeep = mayBeDeep(text, depthMax);
+  if (isDeep && text.length > PLACED_CHARS_MAX) refuseDepth('', depthMax);
+  const value: unknown = JSON.parse(text);
+  if (isDeep) checkDepth(value, depthMax);
+  return value;
 }
 
 /** A quick look at JSON text: false when it cannot go deeper than `depthMax`. */

@@ -9,7 +9,7 @@ import type { Labels } from './labels.ts';
 import { below, refuse, refuseSize } from './refuse.ts';
 import { didYouMean } from './spelling.ts';
 import { described } from './text.ts';
-import { weigh } from './weigh.ts';
+import { checkFinite, weigh } from './weigh.ts';
 
 /** Every flow that the event starts gets a copy. */
 export const EVENT_BYTES_MAX: number = 256 * 1024;
@@ -34,6 +34,7 @@ export function readSentEvent(name: unknown, body: unknown): SentEvent {
   const fields = Fields.of(body, '', 'An event', GRAMMAR);
   const data = fields.raw('data') ?? null;
   weigh(data, '/data', 'The data of an event', 0, EVENT_BYTES_MAX);
+  checkFinite(data, '/data');
   const labels = fields.raw('labels');
   readLabels(labels, '/labels');
   return {

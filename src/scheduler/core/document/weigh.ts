@@ -104,3 +104,14 @@ function tooDeep(scale: Scale): never {
     'Pass plain data.',
   );
 }
+
+/** Refuses numbers that JSON cannot have, of which it would silently make null. The value was weighed before. */
+export function checkFinite(value: unknown, path: string): void {
+  JSON.stringify(value, (key, each: unknown) => {
+    if (typeof each === 'number' && !Number.isFinite(each)) {
+      const at = key === '' ? path : below(path, key);
+      refuse(at, `${each} is not a JSON number.`, 'Use null or text for it.');
+    }
+    return each;
+  });
+}

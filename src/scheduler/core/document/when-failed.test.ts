@@ -34,7 +34,29 @@ test('an input that is too large is left out, and none is null', () => {
     });
 });
 
+test('an input that the hook could not take is left out, so that the hook runs', () => {
+  const deep = JSON.parse(`${'['.repeat(200)}${']'.repeat(200)}`) as unknown;
+  const small = checkedSettings({ inputBytesMax: 1_024 });
+  const cases = [
+    [deep, settings],
+    ['x'.repeat(900), small],
+  ] as const;
+  for (const [input, limits] of cases) {
+    const given = { whenFailed: { executor: 'alert', input }, tasks: [{ id: 'a', executor: 'a' }] };
+    const text = parseJobDocument(given, limits).options.whenFailed ?? '';
+    expect(JSON.parse(text)).toEqual({ executor: 'alert', input: null });
+    const about = { job: { id: 'j' }, error: { code: 'c', message: 'm' } };
+    const made = failureDocument(text, about, { priority: 1, fairnessKey: null });
+    expect(parseJobDocument(made, limits).tasks).toHaveLength(1);
+  }
+});
+
 test.each([
+  [
+    'a number that JSON cannot have',
+    { executor: 'a', input: { n: Infinity } },
+    '/whenFailed/input/n',
+  ],
   ['text', 'alert', '/whenFailed'],
   ['no executor', { input: 1 }, '/whenFailed/executor'],
   ['an executor of queries', { executor: 'sql.fragment' }, '/whenFailed/executor'],

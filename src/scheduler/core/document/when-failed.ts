@@ -7,6 +7,9 @@ import type { Priority } from '../task/chart.ts';
 import type { Fields } from './reader.ts';
 import { readTask, taskFields } from './task.ts';
 import { asLiteral } from './template.ts';
+import { mayBeDeep } from './depth.ts';
+import { utf8Bytes } from './text.ts';
+import { DEPTH_MAX, checkFinite } from './weigh.ts';
 
 /** The id of the task in its job. */
 const FAILED_TASK = 'failed' as TaskId;
@@ -24,8 +27,15 @@ export function readWhenFailed(job: Fields, settings: Settings, priority: Priori
     ...{ settings, priority, siblings: new Map(), existing: () => undefined },
     ...{ firstNo: 0, namedBy: new Int32Array(0), options: null },
   });
-  const isTooLarge = JSON.stringify(input).length > FAILURE_INPUT_CHARS_MAX;
-  return JSON.stringify({ ...task, input: isTooLarge ? null : input });
+  checkFinite(input, `${job.at('whenFailed')}/input`);
+  return JSON.stringify({ ...task, input: mayBePassedOn(input, settings) ? input : null });
+}
+
+/** What is said of the failure comes beside it, one level further out, and the whole is an input as any other. */
+function mayBePassedOn(input: Json, { inputBytesMax }: Settings): boolean {
+  const text = JSON.stringify({ input });
+  if (text.length > FAILURE_INPUT_CHARS_MAX || utf8Bytes(text) * 2 > inputBytesMax) return false;
+  return !mayBeDeep(text, DEPTH_MAX);
 }
 
 /** The document of that job. `about` says which job has failed, and why. */

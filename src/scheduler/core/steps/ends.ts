@@ -115,7 +115,7 @@ function startedByEnd(context: StepContext, job: Job, name: string, make: () => 
   const made = madeOr(make);
   if (isMillraceError(made)) {
     const error = { code: made.code, message: made.message };
-    createFailed(context, { jobId, name, error });
+    createFailed(context, { jobId, name, error, startedBy: { event, id: job.id } });
     return;
   }
   const living = makeWay(context, jobId, made);

@@ -1,6 +1,7 @@
 /** A job comes into being: all of it in one transaction, or none. */
 import type { JobDocument, LimitFigures, TaskDocument, TaskOptions } from '../document/document.ts';
-import { NO_JOB_OPTIONS, encodeJobOptions } from '../document/job-options.ts';
+import { NO_JOB_OPTIONS, decodeJobOptions, encodeJobOptions } from '../document/job-options.ts';
+import type { StartedBy } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
@@ -309,7 +310,7 @@ export function reject(context: StepContext, event: Reject): void {
 /** A job without tasks that has failed before it began, so that the reason can be seen. */
 export function createFailed(
   context: StepContext,
-  about: Pick<Reject, 'jobId' | 'name' | 'error'>,
+  about: Pick<Reject, 'jobId' | 'name' | 'error'> & { readonly startedBy?: StartedBy },
 ): Job {
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
@@ -326,7 +327,10 @@ export function createFailed(
     output: null,
     labels: [],
     runAt: null,
-    options: null,
+    options:
+      about.startedBy === undefined
+        ? null
+        : encodeJobOptions({ ...decodeJobOptions(null), startedBy: about.startedBy }),
     createdAt: context.now,
     state: 'failed',
     run: 1,
