@@ -121,6 +121,12 @@ const SUSPENDED = ['time', 'children', 'signal', 'job', null];
 const KEY_STATES = ['pending', 'completed'];
 const NODE_STATUS = ['healthy', 'stale', 'dead'];
 
+/** What the index `job_started_by` has of the options; see migration 0027. */
+function starterIn(options: string | null): string | null {
+  if (options === null || !options.includes('"startedBy":')) return null;
+  return /"startedBy":(\{"(?:event|job)":"[^"]*")/.exec(options)?.[1] ?? null;
+}
+
 /** `before` is the row in front of it, if there is one: what is the same text there has been looked at. */
 export function checkJob(job: JobRow, before?: JobRow): void {
   whole(job, 'no', job.no, 1);
@@ -131,11 +137,14 @@ export function checkJob(job: JobRow, before?: JobRow): void {
   small(job, 'maxParallel', job.maxParallel, 1);
   oneOf(job, 'onFailure', job.onFailure, ON_FAILURE);
   whole(job, 'totalMs', job.totalMs);
-  text(job, 'scheduleId', job.scheduleId);
+  indexed(job, 'scheduleId', job.scheduleId);
   text(job, 'output', job.output);
   for (const label of job.labels) indexed(job, 'labels', label);
   time(job, 'runAt', job.runAt);
-  if (job.options !== before?.options) text(job, 'options', job.options);
+  if (job.options !== before?.options) {
+    text(job, 'options', job.options);
+    indexed(job, 'options.startedBy', starterIn(job.options));
+  }
   time(job, 'createdAt', job.createdAt);
   oneOf(job, 'state', job.state, JOB_STATES);
   small(job, 'run', job.run);

@@ -86,12 +86,17 @@ const KINDS: Readonly<Record<string, Kind>> = {
   },
 };
 
+/** Of all that options may have, what is in an index. */
+const STARTERS = [900, 3_000].map(
+  (bytes) => `{"startedBy":{"event":"${randomBytes(bytes).toString('hex')}","id":"e"}}`,
+);
+
 /** Given out by the leader, and looked up before a commit. */
 const NUMBERED = /^(no|jobNo|taskNo)$/;
 
 /** Other values of the same type. */
 function othersOf(field: string, value: unknown): readonly unknown[] {
-  if (typeof value === 'string') return TEXTS;
+  if (typeof value === 'string') return field === 'options' ? [...TEXTS, ...STARTERS] : TEXTS;
   if (Array.isArray(value)) return LISTS;
   if (typeof value !== 'number') return [];
   return /At$|^at$|notBefore|quarantinedUntil/.test(field) ? TIMES : NUMBERS;
