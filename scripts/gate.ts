@@ -149,8 +149,10 @@ async function repeat(
   const names = failures.map(({ name }) => relative(root, name));
   console.log(`\n--- Run again, one at a time: ${names.join(', ')}`);
   const again = await vitest([...mode, '--maxWorkers=1', ...names], repeated);
-  const verdict = again?.ok === true ? 'UNSTEADY, failed once and passed alone' : 'FAILED twice';
-  for (const name of names) console.log(`--- ${verdict}: ${name}`);
+  for (const { name, status } of again?.found.testResults ?? []) {
+    const verdict = status === 'passed' ? 'UNSTEADY, failed once and passed alone' : 'FAILED twice';
+    console.log(`--- ${verdict}: ${relative(root, name)}`);
+  }
   return again;
 }
 
