@@ -49,10 +49,42 @@ test('what is known of some is not lost when the rest cannot be sent', async () 
   expect([answers[999], answers[1_000]]).toMatchObject([{ event: 'e999' }, { code: 'forbidden' }]);
 });
 
-test('a list that nobody takes, and data that is not JSON, are errors of the call', async () => {
+test('a list that nobody takes is an error of the call', async () => {
   server.script(MANY, problem(403, { code: 'forbidden', detail: 'No.' }));
   await expect(client.sendEvents([{ event: 'a' }])).rejects.toMatchObject({ code: 'forbidden' });
-  const data = (): void => {};
-  await expect(client.sendEvents([{ event: 'a', data }])).rejects.toThrow(/not valid JSON/);
   expect(await client.sendEvents([])).toEqual([]);
+});
+
+const circular: { self?: unknown } = {};
+circular.self = circular;
+
+test.each([
+  [null, /An event is an object/],
+  [{ event: '' }, /not a valid name/],
+  [{ event: '..' }, /not a valid name/],
+  [{ event: '\uD800' }, /not a valid name/],
+  [{ event: 5 }, /'5' is not a valid name/],
+  [{ event: 'a', dta: 1 }, /no field 'dta'/],
+  [{ event: 'a', data: () => 1 }, /it is a function/],
+  [{ event: 'a', data: circular }, /contains itself/],
+  [{ event: 'a', data: { n: 1n } }, /JSON does not have/],
+  [{ event: 'a', data: [Number.NaN] }, /the number NaN/],
+])(
+  'an event that cannot be sent, %o, has its own answer, and the others are sent',
+  async (wrong, why) => {
+    server.script(MANY, { json: [none] });
+    const [first, second] = await client.sendEvents([wrong as { event: string }, { event: 'b' }]);
+    expect(first).toMatchObject({
+      code: 'bad_input',
+      message: expect.stringMatching(why) as string,
+    });
+    expect(second).toMatchObject({ event: 'b' });
+    expect(sent(0).map(({ event }) => event)).toEqual(['b']);
+  },
+);
+
+test('one event that cannot be sent is refused', async () => {
+  await expect(client.sendEvent('', 1)).rejects.toThrow('not a valid name');
+  await expect(client.sendEvent('a', circular)).rejects.toThrow('not valid JSON');
+  expect(server.received).toEqual([]);
 });

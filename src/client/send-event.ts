@@ -82,6 +82,7 @@ export async function sendEvent(
   { id, labels, ...options }: SendOptions,
 ): Promise<SentEvent> {
   const sending = new Sending({ event, data, ...defined({ id, labels }) });
+  if (isMillraceError(sending.fault)) throw sending.fault;
   for (let tries = 1; ; tries += 1) {
     const answer = await traced(event, sending.body.id, (headers) =>
       caller.call({
@@ -108,7 +109,8 @@ export async function sendEvents(
   options: CallOptions,
 ): Promise<readonly (SentEvent | MillraceError)[]> {
   const all = events.map((each) => new Sending(each));
-  let pending: readonly Sending[] = all;
+  // What cannot be sent has its answer, and does not keep the others.
+  let pending: readonly Sending[] = all.filter((each) => !each.isWhole);
   for (let tries = 1; pending.length > 0; tries += 1) {
     if (tries > 1)
       await sleep(pace.clock, backoffMs(BACKOFF, tries - 1, pace.random), options.signal);
@@ -164,10 +166,16 @@ class Sending {
   readonly #cancelled: JobId[] = [];
   #last: Omit<SentEvent, 'woken' | 'cancelled'> | MillraceError | null = null;
 
-  constructor({ event, data, id, labels }: NewEvent) {
-    if (data !== undefined && JSON.stringify(data) === undefined) throw notJson(event, data);
+  constructor(given: NewEvent) {
+    this.#last = eventFault(given);
+    const { event, data, id, labels } = this.#last === null ? given : NOTHING;
     this.body = { event, data, id: id ?? uuidv7(), ...defined({ labels }) };
     this.#isOwnId = id === undefined;
+  }
+
+  /** It cannot be sent at all. */
+  get fault(): MillraceError | null {
+    return isMillraceError(this.#last) ? this.#last : null;
   }
 
   get isAnswered(): boolean {
@@ -234,11 +242,46 @@ class Sending {
   }
 }
 
-function notJson(event: string, data: unknown): MillraceError {
-  return new MillraceError({
-    code: 'bad_input',
-    what: `The data of event ${event} is not valid JSON: it is a ${typeof data}.`,
-  });
+const NOTHING: NewEvent = { event: '' };
+const FIELDS: ReadonlySet<string> = new Set(['event', 'data', 'id', 'labels']);
+
+/** Why nothing can be sent for it, which types need not have kept from getting here. */
+function eventFault(given: unknown): MillraceError | null {
+  if (!isObject(given)) return badEvent('An event is an object with its name: { event, data }.');
+  const { event, data } = given;
+  if (typeof event !== 'string' || !isName(event))
+    return badEvent(`'${String(event)}' is not a valid name of an event.`);
+  const other = Object.keys(given).find((name) => !FIELDS.has(name));
+  if (other !== undefined) return badEvent(`Event ${event} has no field '${other}'.`);
+  const why = data === undefined ? null : jsonFault(data);
+  return why === null ? null : badEvent(`The data of event ${event} is not valid JSON: ${why}.`);
+}
+
+/** It is part of the path of the call. */
+function isName(event: string): boolean {
+  try {
+    return !['', '.', '..'].includes(event) && encodeURIComponent(event) !== '';
+  } catch {
+    return false;
+  }
+}
+
+function jsonFault(data: unknown): string | null {
+  try {
+    const text = JSON.stringify(data, (_key, value: unknown) => {
+      if (typeof value !== 'number' || Number.isFinite(value)) return value;
+      throw new RangeError(`it has the number ${value}`);
+    });
+    return text === undefined ? `it is a ${typeof data}` : null;
+  } catch (error) {
+    return error instanceof RangeError
+      ? error.message
+      : 'it contains itself, or a value that JSON does not have';
+  }
+}
+
+function badEvent(what: string): MillraceError {
+  return new MillraceError({ code: 'bad_input', what });
 }
 
 function noAnswer(event: string): MillraceError {

@@ -80,6 +80,7 @@ function refuseOne(event: string | undefined, { data, id, label }: SendFlags): v
 async function eventsIn(file: string, signal: AbortSignal): Promise<readonly NewEvent[]> {
   const read = await readDocuments(file, signal);
   const events = read.flatMap(({ value }) => (Array.isArray(value) ? value : [value]) as unknown[]);
+  if (events.length === 0) throw wrongUse(`${file} has no events.`, 'Write at least one.');
   for (const [at, event] of events.entries()) {
     if (isObject(event) && typeof event['event'] === 'string') continue;
     throw wrongUse(
