@@ -47,6 +47,11 @@ test.each<[string, unknown, string]>([
   ['no input', { everyMs: 5_000 }, 'does not match its schema'],
   ['a wrong id', { id: 'a b', everyMs: 5_000, input: { shop: 'a' } }, 'is not a valid id'],
   [
+    'more than a flow may have',
+    Array.from({ length: 33 }, (_, at) => ({ id: `s${at}`, everyMs: 5_000, input: { shop: 'a' } })),
+    'it has 33 schedules; the limit is 32',
+  ],
+  [
     'two of one id',
     [
       { everyMs: 5_000, input: { shop: 'a' } },

@@ -1,5 +1,9 @@
 /** Schedules that a flow or a task declares of itself. */
-import { isMillraceError, parseScheduleSpec } from '../../scheduler/core/index.ts';
+import {
+  FLOW_SCHEDULES_MAX,
+  isMillraceError,
+  parseScheduleSpec,
+} from '../../scheduler/core/index.ts';
 import type { Calendar, Json, JsonObject, ScheduleSpec } from '../../scheduler/core/index.ts';
 import { refuse, refuseUnknownFields, shown } from './fault.ts';
 import { jsonCopy } from './json-copy.ts';
@@ -67,6 +71,10 @@ export function ownSchedules(
 ): readonly JsonObject[] {
   if (given === undefined) return [];
   const list: readonly unknown[] = Array.isArray(given) ? given : [given];
+  if (list.length > FLOW_SCHEDULES_MAX) {
+    const what = `it has ${list.length} schedules; the limit is ${FLOW_SCHEDULES_MAX}.`;
+    refuse(`${flow.about}, 'schedule'`, what, 'Create the others with `client.schedules`.');
+  }
   const ids = new Set<string>();
   return list.map((each, at) => {
     const about = `${flow.about}, 'schedule${list.length > 1 ? `[${at}]` : ''}'`;
