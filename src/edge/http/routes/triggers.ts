@@ -1,4 +1,5 @@
 /** Events that start flows. The stream of what happens in the cluster is another thing: see `events.ts`. */
+import { setImmediate } from 'node:timers/promises';
 import {
   MillraceError,
   isMillraceError,
@@ -84,8 +85,16 @@ async function sendAll(
 ): Promise<readonly (EventReply | MillraceError)[]> {
   const sent: (EventReply | MillraceError)[] = [];
   for (let from = 0; from < events.length; from += AT_ONCE) {
-    const portion = events.slice(from, from + AT_ONCE);
-    sent.push(...(await Promise.all(portion.map((each) => sendOne(service, each, options)))));
+    const begun: Promise<EventReply | MillraceError>[] = [];
+    for (const each of events.slice(from, from + AT_ONCE)) {
+      const sending = sendOne(service, each, options);
+      // Thrown below, when all have begun.
+      sending.catch(() => {});
+      begun.push(sending);
+      // The data of each is looked through before it is sent, which may take milliseconds.
+      await setImmediate();
+    }
+    sent.push(...(await Promise.all(begun)));
   }
   return sent;
 }
