@@ -1,6 +1,14 @@
 import { beforeEach, expect, test } from 'vitest';
 import { taskNo } from '../core/index.ts';
-import type { EarlyRead, FragmentEnd, HeldFragment, WorkerOrders } from '../contract/index.ts';
+import type { NodeId } from '../core/index.ts';
+import { FetchOrders } from './fetch-orders.ts';
+import type {
+  EarlyRead,
+  FragmentEnd,
+  HeldFragment,
+  WorkerOrders,
+  WorkerReport,
+} from '../contract/index.ts';
 import { ScriptedWorker, jobId, lead, memoryStore } from '../../../test/rig/lead.ts';
 import type { Led } from '../../../test/rig/lead.ts';
 import { queryJob } from '../../../test/rig/query-job.ts';
@@ -81,4 +89,31 @@ test('what is ready comes with all that it reads, so nothing is hinted of it the
   for (const { lease } of assigned) await other.complete(lease, { made: 1 });
   const { orders } = await led.leader.workers.report(reader.session, []);
   expect(orders.fetchAhead).toBeUndefined();
+});
+
+test('what a report brings comes beside what has waited for its answer', async () => {
+  const node = { id: 'a', sessionId: 's', poll: null };
+  const state = {
+    nodes: new Map([['a', node]]),
+    jobsById: new Map([['q', { no: 1, slot: () => 1 }]]),
+    tasks: { state: () => 'blocked' },
+    matching: { places: { preferredBy: () => node } },
+  };
+  const orders = new FetchOrders({
+    dispatcher: { peek: (look: (of: unknown) => unknown) => look(state), tell: () => {} },
+    planner: { fragments: { committed: () => Promise.resolve([read('b')]) } },
+    settings: { fetchWindowBytes: 0 },
+  } as unknown as ConstructorParameters<typeof FetchOrders>[0]);
+  const nodeId = 'a' as NodeId;
+  const ended = (): Promise<void> =>
+    orders.committed(
+      new Map([[0, { nodeId } as HeldFragment]]),
+      [{ kind: 'completed', result: '{}' } as WorkerReport],
+      () => true,
+    );
+  await ended();
+  const first = orders.with(nodeId, { abort: [], drain: false, slowDownMs: 0 });
+  await ended();
+  const hint = { query: 'q', reads: '[{"of":1}]' };
+  expect(orders.with(nodeId, first).fetchAhead).toEqual([hint, hint]);
 });

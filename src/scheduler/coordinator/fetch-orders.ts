@@ -44,7 +44,8 @@ export class FetchOrders {
     const reads = this.#options.dispatcher.peek((state) =>
       waiting.reads.filter((read) => isAhead(state, read)),
     );
-    return reads.length === 0 ? paced : { ...paced, fetchAhead: byQuery(reads) };
+    if (reads.length === 0) return paced;
+    return { ...paced, fetchAhead: [...(paced.fetchAhead ?? []), ...byQuery(reads)] };
   }
 
   /** These reports, by their places, have ended fragments. */

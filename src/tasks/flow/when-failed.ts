@@ -15,7 +15,7 @@ export interface Failure<Input = Json> {
   readonly error: { readonly code: string; readonly message: string } | null;
   /** The first task that failed; null if it was none, say because the time of the job was over. */
   readonly task: { readonly id: string; readonly code: string; readonly message: string } | null;
-  /** What the job was given, before a schema has looked at it; null if it is larger than 32 KiB. */
+  /** What the job was given, before a schema has looked at it; null if it is larger than 32 KiB, or too deep to be passed on. */
   readonly input: Input | null;
 }
 
