@@ -62,6 +62,8 @@ export interface PostgresStore extends Store {
 const TTL_MS = 10_000;
 const FOLD_AFTER_MS = 1_000;
 const FOLD_WHEN_QUIET_MS = 50;
+/** One that is made, and others that follow at once: the leader's connection sends them in order. */
+const COMMITS_AT_ONCE = 4;
 /** The migration that brought the journal. */
 const JOURNAL_VERSION = 20;
 
@@ -147,6 +149,7 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
   return {
     kind: 'postgres',
     clustered: true,
+    commitsAtOnce: COMMITS_AT_ONCE,
     campaign: (candidacy) => campaign(leader, candidacy),
     renew: (term, ttlMs, commitNo) =>
       whileLeading(leader, term, () => renew(write, term, ttlMs, commitNo)),
