@@ -24,7 +24,6 @@ import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
 import { changeDeclarations, declarationsOf } from './declarations.ts';
 import { prune } from './prune.ts';
-import { checkStored } from './stored-checks.ts';
 import { taskLogOn } from './task-log.ts';
 import { whenVacant } from './leader-vacancy.ts';
 import {
@@ -158,11 +157,8 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
     termEnd: (shard, term) => termEnd(read, shard, term),
     whenVacant: (shard, signal) => whenVacant(read, shard, signal),
     append: (term, ttlMs, record, unproven) =>
-      whileLeading(leader, term, async () => {
-        // On this connection, because there rows are found by key whatever the planner knows of the tables.
-        if (unproven !== null) await checkStored(write, term.shard, unproven);
-        return journal.append(write, parts, term, ttlMs, record, unproven?.jobInserts ?? []);
-      }),
+      // On this connection, because there rows are found by key whatever the planner knows of the tables.
+      whileLeading(leader, term, () => journal.append(write, parts, term, ttlMs, record, unproven)),
     fold: async (shard, commits) => {
       const isFolded = await fold(folds, shard, commits);
       if (isFolded) await parts.trim(folds, commits.settledNo);
