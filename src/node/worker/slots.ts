@@ -3,6 +3,8 @@ import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Attempt } from './attempt.ts';
 import { leaseKey } from './lease-key.ts';
 
+const STARTS_A_TURN = 250;
+
 export interface SlotsOptions {
   readonly slots: number;
   /** Held ready beyond that, so that a slot never waits for a round trip between short tasks. */
@@ -18,6 +20,8 @@ export class Slots {
   readonly #held: Map<string, Attempt> = new Map();
   readonly #waiting: Set<Attempt> = new Set();
   readonly #running: Set<Attempt> = new Set();
+  /** How many may start in this turn of the event loop; null when none has started in it. */
+  #left: number | null = null;
 
   constructor(options: SlotsOptions) {
     this.#options = options;
@@ -60,6 +64,7 @@ export class Slots {
   fill(): void {
     for (const attempt of this.#waiting) {
       if (this.#running.size >= this.#options.slots || !this.#options.mayStart()) return;
+      if (!this.#takesTurn()) return;
       this.#waiting.delete(attempt);
       this.#running.add(attempt);
       this.#options.start(attempt, () => {
@@ -67,6 +72,21 @@ export class Slots {
         this.fill();
       });
     }
+  }
+
+  /** Handlers that return at once would run one after the other, and nothing would be heard or said meanwhile. */
+  #takesTurn(): boolean {
+    if (this.#left === null) {
+      this.#left = STARTS_A_TURN;
+      setImmediate(() => {
+        const isMore = this.#left === 0;
+        this.#left = null;
+        if (isMore) this.fill();
+      });
+    }
+    if (this.#left === 0) return false;
+    this.#left -= 1;
+    return true;
   }
 
   /** It will not be started; true if it was waiting. */

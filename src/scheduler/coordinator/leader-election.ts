@@ -22,6 +22,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'calendar'
   | 'isAudited'
   | 'backlogMax'
+  | 'worthBytes'
   | 'measures'
   | 'webhookSecrets'
   | 'webhooks'

@@ -18,7 +18,7 @@ import type {
   SchedulerOptions,
   Webhook,
 } from '../core/index.ts';
-import { isProcessGone as isGoneHere } from '../../kit/index.ts';
+import { defined, isProcessGone as isGoneHere } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import { ownHandshake } from '../contract/index.ts';
 import type { Handshake, LeaderServices } from '../contract/index.ts';
@@ -73,6 +73,8 @@ export interface LeaderOptions {
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are refused. */
   readonly backlogMax?: number;
+  /** See `DispatcherOptions`: for tests. */
+  readonly worthBytes?: number;
   /** Those of the process; without them the leader has its own. */
   readonly measures?: LeaderMeasures;
   /** Schedules that flows declare wait to be resumed: for tests of those flows. */
@@ -159,7 +161,7 @@ export class Leader implements LeaderServices {
         queries?.stop();
         options.onEnd(why);
       },
-      ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
+      ...defined({ backlogMax: options.backlogMax, worthBytes: options.worthBytes }),
     });
     begun = dispatcher;
     // A leader that knows only some of the jobs would leave the others waiting for ever.
