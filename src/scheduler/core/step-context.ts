@@ -33,24 +33,50 @@ export class StepContext {
     this.effects = effects;
   }
 
-  /** Appends to the log; the sequence has no gaps because this is the only place it grows. */
-  log(kind: LogKind, about: LogSubject, detail?: Readonly<Record<string, unknown>>): void {
-    this.state.lastSeq += 1;
-    const { slot, job, nodeId } = about;
-    const { tasks } = this.state;
-    const of = slot === undefined ? job : tasks.job(slot);
+  /** Of the cluster, or of a node. */
+  log(kind: LogKind, nodeId: NodeId | null, detail?: LogDetail): void {
+    this.#append(kind, null, null, nodeId, detail);
+  }
+
+  logJob(kind: LogKind, job: Job, detail?: LogDetail): void {
+    this.#append(kind, job, null, null, detail);
+  }
+
+  /** `fence` is given for a duplicate; otherwise it is the task's own. */
+  logTask(
+    kind: LogKind,
+    slot: Slot,
+    nodeId: NodeId | null = null,
+    detail?: LogDetail,
+    fence: number = this.state.tasks.fence.get(slot),
+  ): void {
+    this.#append(kind, this.state.tasks.job(slot), slot, nodeId, detail, fence);
+  }
+
+  /** The sequence has no gaps because this is the only place it grows. */
+  #append(
+    kind: LogKind,
+    job: Job | null,
+    slot: Slot | null,
+    nodeId: NodeId | null,
+    detail: LogDetail | undefined,
+    fence: number | null = null,
+  ): void {
+    const { state } = this;
+    const { tasks } = state;
+    state.lastSeq += 1;
     this.effects.event({
-      seq: this.state.lastSeq,
+      seq: state.lastSeq,
       at: this.now,
       kind,
-      jobNo: of?.no ?? null,
-      jobId: of?.id ?? null,
-      taskNo: slot === undefined ? null : tasks.no(slot),
-      taskId: slot === undefined ? null : tasks.id(slot),
-      nodeId: nodeId ?? null,
-      run: slot === undefined ? (job?.run ?? null) : tasks.run.get(slot),
-      attempt: slot === undefined ? null : tasks.attempt.get(slot),
-      fence: slot === undefined ? null : (about.fence ?? tasks.fence.get(slot)),
+      jobNo: job === null ? null : job.no,
+      jobId: job === null ? null : job.id,
+      taskNo: slot === null ? null : tasks.no(slot),
+      taskId: slot === null ? null : tasks.id(slot),
+      nodeId,
+      run: slot === null ? (job === null ? null : job.run) : tasks.run.get(slot),
+      attempt: slot === null ? null : tasks.attempt.get(slot),
+      fence,
       detail: detail === undefined ? null : JSON.stringify(detail),
     });
   }
@@ -102,13 +128,7 @@ interface JobReplyTo {
 
 type MoreOfJob = Pick<JobReply, 'signal' | 'why'>;
 
-interface LogSubject {
-  readonly slot?: Slot;
-  /** Of a duplicate; otherwise the task's own. */
-  readonly fence?: number;
-  readonly job?: Job;
-  readonly nodeId?: NodeId;
-}
+type LogDetail = Readonly<Record<string, unknown>>;
 
 export function taskRow(
   state: SchedulerState,

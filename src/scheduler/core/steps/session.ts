@@ -52,7 +52,7 @@ export function register(context: StepContext, event: Register): void {
     armQuarantineEnd(context, node);
     context.writeNode(node);
     // Without its session id: a reader of the log could act as the node.
-    context.log('node.registered', { nodeId: node.id });
+    context.log('node.registered', node.id);
   }
   context.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
 }
@@ -199,7 +199,7 @@ export function leave(context: StepContext, event: Leave): void {
   endSession(context, node, { why: 'left', culprit: 'nobody' });
   context.state.nodes.delete(node.id);
   context.effects.node(node.id, null);
-  context.log('node.left', { nodeId: node.id });
+  context.log('node.left', node.id);
   context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
 
@@ -219,7 +219,7 @@ function goStale(context: StepContext, node: Node, why: string): void {
   endSession(context, node, { why, culprit: culpritIn(node) });
   node.status = 'stale';
   context.writeNode(node);
-  context.log('node.stale', { nodeId: node.id }, { why });
+  context.log('node.stale', node.id, { why });
   armDeath(context, node);
 }
 
@@ -235,7 +235,7 @@ export function armDeath(context: StepContext, node: Node): void {
 export function nodeDeadDue(context: StepContext, node: Node): void {
   node.status = 'dead';
   context.writeNode(node);
-  context.log('node.dead', { nodeId: node.id });
+  context.log('node.dead', node.id);
   armDeath(context, node);
 }
 
@@ -269,7 +269,7 @@ export function drain(context: StepContext, event: Drain): void {
     context.state.matching.update(node);
     if (node.poll !== null) context.state.answerable.add(node);
     context.writeNode(node);
-    context.log('node.draining', { nodeId: node.id });
+    context.log('node.draining', node.id);
   }
   context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
@@ -282,7 +282,7 @@ export function releaseNode(context: StepContext, event: ReleaseNode): void {
     node.draining = false;
     context.state.matching.update(node);
     context.writeNode(node);
-    context.log('node.released', { nodeId: node.id });
+    context.log('node.released', node.id);
   }
   context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }

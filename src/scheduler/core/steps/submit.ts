@@ -69,7 +69,7 @@ export function createJob(
   job.trim();
   for (const slot of job.slots) state.tasks.opened(slot);
   context.effects.insertJob(row);
-  context.log('job.created', { job }, createdDetail(job));
+  context.logJob('job.created', job, createdDetail(job));
   for (let no = 0; no < document.tasks.length; no += 1) {
     insertTask(context, job.slots[no] as Slot, document.tasks[no] as TaskDocument);
   }
@@ -232,7 +232,7 @@ export function insertTask(context: StepContext, slot: Slot, task: TaskDocument)
   };
   tasks.setSince(slot, context.now);
   context.effects.insertTask(spec, taskRow(context.state, slot, null, null));
-  context.log('created', { slot });
+  context.logTask('created', slot);
 }
 
 /** A task of a fork starts its life ended, with the result it had in the other job. One that is done when
@@ -248,7 +248,7 @@ function plant(context: StepContext, job: Job, no: TaskNo, seed: Seed): void {
   if (tasks.options(slot).admission !== undefined) return;
   tasks.restoreState(slot, seed.state);
   context.writeTask(slot, context.now);
-  context.log(logKind(seed.state), { slot }, { fromFork: true });
+  context.logTask(logKind(seed.state), slot, null, { fromFork: true });
   context.ended.push(slot);
 }
 
@@ -341,7 +341,7 @@ export function createFailed(
     finishedAt: context.now,
   });
   context.effects.insertJob(jobRow(job));
-  context.log('job.created', { job });
-  context.log('job.failed', { job }, { ...about.error });
+  context.logJob('job.created', job);
+  context.logJob('job.failed', job, { ...about.error });
   return job;
 }
