@@ -9,7 +9,7 @@ import type {
   JobNo,
   LogKind,
   NamedBatch,
-  TaskRef,
+  TaskNo,
   TaskRow,
 } from '../core/index.ts';
 import { Histogram } from '../../kit/index.ts';
@@ -97,22 +97,23 @@ export class LeaderMeasures {
     for (const event of rows.events) {
       if (event.jobNo === null) continue;
       if (event.taskNo === null) this.#jobEvent(event, event.jobNo);
-      else this.#taskEvent(event, { jobNo: event.jobNo, taskNo: event.taskNo }, tasks, executorOf);
+      else this.#taskEvent(event, event.jobNo, event.taskNo, tasks, executorOf);
     }
   }
 
   #taskEvent(
     event: EventView,
-    ref: TaskRef,
+    jobNo: JobNo,
+    taskNo: TaskNo,
     rows: CommittedRows,
     executorOf: (event: EventView) => string | null,
   ): void {
     const { kind } = event;
     // Most of the log.
     if (kind === 'created' || kind === 'queued' || kind === 'started') return;
-    const key = taskKey(ref.jobNo, ref.taskNo);
+    const key = taskKey(jobNo, taskNo);
     if (kind === 'assigned') {
-      const queuedAt = rows.find(ref)?.queuedAt ?? null;
+      const queuedAt = rows.find(jobNo, taskNo)?.queuedAt ?? null;
       if (queuedAt !== null) this.queueAge.observe((event.at - queuedAt) / 1_000);
       const executor = executorOf(event);
       if (executor === null) return;
@@ -134,7 +135,7 @@ export class LeaderMeasures {
     else if (!isSecond) this.#running.set(key, duplicate);
     this.attempts.set(outcome, (this.attempts.get(outcome) ?? 0) + 1);
     if (outcome === 'discarded') return;
-    const startedAt = rows.find(ref)?.startedAt ?? null;
+    const startedAt = rows.find(jobNo, taskNo)?.startedAt ?? null;
     const since = startedAt === null || startedAt < running.since ? running.since : startedAt;
     this.run.observe((event.at - since) / 1_000, running.executor);
     if (running.executor === FRAGMENT_EXECUTOR && outcome === 'succeeded') this.#stageEvent(event);
@@ -172,13 +173,13 @@ class CommittedRows {
     this.#batch = batch;
   }
 
-  find(ref: TaskRef): TaskRow | undefined {
+  find(jobNo: JobNo, taskNo: TaskNo): TaskRow | undefined {
     const { taskInserts, taskUpdates } = this.#batch;
-    const update = near(taskUpdates, this.#update, ref);
+    const update = near(taskUpdates, this.#update, jobNo, taskNo);
     if (update !== -1) return taskUpdates[(this.#update = update)];
-    const insert = near(taskInserts, this.#insert, ref);
+    const insert = near(taskInserts, this.#insert, jobNo, taskNo);
     if (insert !== -1) return taskInserts[(this.#insert = insert)];
-    return (this.#all ??= this.#index()).get(taskKey(ref.jobNo, ref.taskNo));
+    return (this.#all ??= this.#index()).get(taskKey(jobNo, taskNo));
   }
 
   #index(): Map<number, TaskRow> {
@@ -193,7 +194,12 @@ class CommittedRows {
 const LOOKED_AT = 4;
 
 /** Where the row stands; -1 when it is not near. */
-function near(rows: readonly TaskRow[], from: number, { jobNo, taskNo }: TaskRef): number {
+function near(
+  rows: readonly TaskRow[],
+  from: number,
+  jobNo: JobNo,
+  taskNo: TaskNo,
+): number {
   for (let at = from; at < from + LOOKED_AT && at < rows.length; at += 1) {
     const row = rows[at] as TaskRow;
     if (row.jobNo === jobNo && row.taskNo === taskNo) return at;

@@ -350,6 +350,7 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
     beginsAgain: isStoppedToBegin(context, job, slot, row),
     duplicate: 'unknown',
     ackedByPoll: null,
+    namedIn: 0,
   };
   state.leases.set(slot, lease);
   node.leases.set(slot, lease);

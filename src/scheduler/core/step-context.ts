@@ -21,11 +21,12 @@ export class StepContext {
   readonly effects: Effects;
   /** Tasks that ended in this step and whose dependents have not been updated yet. */
   readonly ended: Slot[] = [];
-  /** Jobs whose last task ended: they leave the memory when the step is settled. Null while there is none. */
-  over: Set<Job> | null = null;
+  /** Jobs whose last task ended: they leave the memory when the step is settled. Null while there is none; one may be
+   * named twice. */
+  over: Job[] | null = null;
   /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
-  readonly #jobReplies: JobReplyTo[] = [];
+  #jobReplies: JobReplyTo[] | null = null;
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {
     this.state = state;
@@ -107,10 +108,14 @@ export class StepContext {
 
   /** Answers with the job as it is when the step is settled. */
   replyJob(ask: Ask, job: Job, changed: boolean, more?: MoreOfJob): void {
-    this.#jobReplies.push({ ask, job, changed, more });
+    const reply = { ask, job, changed, more };
+    // Most steps have one: a list that grows by pushing begins with room for many.
+    if (this.#jobReplies === null) this.#jobReplies = [reply];
+    else this.#jobReplies.push(reply);
   }
 
   sendJobReplies(): void {
+    if (this.#jobReplies === null) return;
     for (const { ask, job, changed, more } of this.#jobReplies) {
       const { id: jobId, state, run } = job;
       const reply = { type: 'job' as const, jobId, state, run, changed };

@@ -42,6 +42,7 @@ export function startDuplicate(context: StepContext, node: Node, original: Lease
     beginsAgain: false,
     duplicate: 'none',
     ackedByPoll: null,
+    namedIn: 0,
   };
   original.duplicate = 'given';
   if (job.outputs !== null) job.outputs.duplicates += 1;

@@ -198,6 +198,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
     beginsAgain: false,
     duplicate: 'none',
     ackedByPoll: null,
+    namedIn: 0,
   };
   invariant(!state.leases.has(slot), 'a task that is given out has no lease');
   invariant(!state.duplicates.has(slot), 'a task that is given out has no duplicate');

@@ -121,7 +121,7 @@ export function heartbeat(context: StepContext, event: Heartbeat): void {
   const held = heldLeases(context.state, node, event.held);
   for (const lease of [...node.leases.values()]) {
     const missed = lease.ackedByPoll !== null && lease.ackedByPoll <= event.seenPoll;
-    if (!missed || held.ours.has(lease)) continue;
+    if (!missed || lease.namedIn === held.listNo) continue;
     // The worker had it and has it no longer.
     if (lease.stopping === null) sendAgain(context, node, lease);
     else giveBack(context, lease);
@@ -154,20 +154,22 @@ function sendAgain(context: StepContext, node: Node, lease: Lease): void {
   context.state.matching.updateWaiting(node);
 }
 
-/** Sorts what a worker says it holds into what it does hold and what it must let go. */
+/** Sorts what a worker says it holds into what it does hold, which is marked with the number of the list, and what it
+ * must let go. */
 export function heldLeases(
   state: SchedulerState,
   node: Node,
   names: readonly LeaseName[],
-): { readonly ours: ReadonlySet<Lease>; readonly lost: readonly LeaseName[] } {
-  const ours = new Set<Lease>();
+): { readonly listNo: number; readonly lost: readonly LeaseName[] } {
+  node.lists += 1;
+  const listNo = node.lists;
   const lost: LeaseName[] = [];
   for (const name of names) {
     const lease = findLease(state, name);
-    if (lease !== null && lease.node === node) ours.add(lease);
+    if (lease !== null && lease.node === node) lease.namedIn = listNo;
     else lost.push(name);
   }
-  return { ours, lost };
+  return { listNo, lost };
 }
 
 /** The lease of that very name, if it is current: job id, fence and term must all agree. */

@@ -5,7 +5,7 @@ import type { Job } from '../job/job.ts';
 import type { TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { JobState, TaskState } from '../task/chart.ts';
-import { isTerminal } from '../task/chart.ts';
+import { isFinished, isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { admit } from './admission.ts';
@@ -24,7 +24,7 @@ export function settle(context: StepContext): void {
     settleTasks(context);
     const { over } = context;
     context.over = null;
-    if (over !== null) for (const job of over) finishJob(context, job);
+    if (over !== null) for (const job of over) if (!isFinished(job.state)) finishJob(context, job);
     if (context.abandoned.length > 0) {
       for (const jobId of context.abandoned.splice(0)) endCall(context, jobId);
     }
@@ -44,7 +44,9 @@ function settleTasks(context: StepContext): void {
     if (failed && job.onFailure === 'cancel' && job.stopping === null && job.open > 0) {
       stopJob(context, job, 'failure', jobError(context.state, slot));
     }
-    if (job.open === 0) (context.over ??= new Set()).add(job);
+    if (job.open > 0) continue;
+    if (context.over === null) context.over = [job];
+    else context.over.push(job);
   }
 }
 

@@ -18,7 +18,6 @@ import type { Limit } from '../queue/limit.ts';
 import type { JobRow, TaskSpecRow } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
-import { taskRow } from '../step-context.ts';
 import type { StepContext } from '../step-context.ts';
 import { fullBatch, inBatch } from './batch.ts';
 import { type Start, startOf } from './debounce.ts';
@@ -82,6 +81,7 @@ export function createJob(
     const slot = job.slots[no] as Slot;
     const isFirst = document.tasks[no]?.dependsOn.length === 0;
     if (isFirst && state.tasks.state(slot) === 'blocked') makeReady(context, slot);
+    if (context.effects.lacksRow(job.no, taskNo(no))) context.writeTask(slot);
   }
   armTotals(context, job);
   if (batched !== null) startIfFull(context, job);
@@ -211,11 +211,12 @@ export function addTask(
       job.outputs.addToStage(stage, slot);
   }
   state.tasks.unmet.set(slot, task.dependsOn.length);
-  job.slots.push(slot);
+  if (job.slots.length === 0) job.slots = [slot];
+  else job.slots.push(slot);
   return slot;
 }
 
-/** The rows of a task that was just added. */
+/** What does not change of a task that was just added. Its row is to be written, too. */
 export function insertTask(context: StepContext, slot: Slot, task: TaskDocument): void {
   const { tasks, settings } = context.state;
   const spec: TaskSpecRow = {
@@ -231,7 +232,7 @@ export function insertTask(context: StepContext, slot: Slot, task: TaskDocument)
     input: task.input,
   };
   tasks.setSince(slot, context.now);
-  context.effects.insertTask(spec, taskRow(context.state, slot, null, null));
+  context.effects.insertTask(spec);
   context.logTask('created', slot);
 }
 
