@@ -2,7 +2,7 @@
  * What a batch must keep within itself where no index of a database looks after it: numbers and names that are unique,
  * tasks that come with their specs.
  */
-import { type Batch, taskKey, type TaskRef } from '../core/index.ts';
+import { type Batch, taskOrder, type TaskRef } from '../core/index.ts';
 import { badRow } from './row-checks.ts';
 
 const key = (...parts: readonly (number | string)[]): string => parts.join('/');
@@ -16,7 +16,7 @@ export function checkUnique(batch: Batch): void {
     jobInserts.filter((job) => job.idempotencyKey !== null),
     (job) => job.idempotencyKey ?? '',
   );
-  const ref = ({ jobNo, taskNo }: TaskRef): number => taskKey(jobNo, taskNo);
+  const ref = ({ jobNo, taskNo }: TaskRef): number => taskOrder(jobNo, taskNo);
   // One task each, as most jobs have: their ids cannot be the same.
   if (!isRising(specInserts, ({ jobNo }) => jobNo)) {
     unique('task id', specInserts, (spec) => key(spec.jobNo, spec.id));
