@@ -90,7 +90,7 @@ test('PostgreSQL reads what was copied, whatever the rows before it were', async
 test('a copy that PostgreSQL refuses fails at once, and the connection goes on', async () => {
   const connection = await connected();
   const row: Row = { small: 1, whole: 1, large: 1, real: 1, at: 1, text: 'a', list: [] };
-  const many = Array.from({ length: 5_000 }, (_, at) => ({ ...row, whole: at }));
+  const many = Array.from({ length: 5_000 }, (_, at): Row => ({ ...row, whole: at }));
   // The first row is refused while others are still sent, the last one when all have been.
   for (const refused of [0, many.length]) {
     const all = many.toSpliced(refused, 0, { ...row, small: 7 });

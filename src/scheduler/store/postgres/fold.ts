@@ -74,8 +74,13 @@ const logTo = ({ batch }: Fold): number => batch.lastSeq;
 
 const liveJobs = ({ batch }: Fold): readonly JobRow[] =>
   batch.jobInserts.filter(({ finishedAt }) => finishedAt === null);
-const labels = ({ batch }: Fold): readonly rows.LabelRow[] =>
-  batch.jobInserts.flatMap(({ no, labels: all }) => all.map((label) => ({ jobNo: no, label })));
+function labels({ batch }: Fold): readonly rows.LabelRow[] {
+  const all: rows.LabelRow[] = [];
+  for (const job of batch.jobInserts) {
+    for (const label of job.labels) all.push({ jobNo: job.no, label });
+  }
+  return all;
+}
 
 /** In the order of the port. */
 const PARTS: readonly Part[] = [
