@@ -25,7 +25,8 @@ export function checkUnique(batch: Batch): void {
   unique('signal', signalInserts, (signal) => key(signal.jobNo, signal.no));
   unique('signal id', signalInserts, (signal) => key(signal.jobNo, signal.id));
   unique('archived task', archived, ref);
-  checkResults([...batch.results, ...batch.copiedResults], ref);
+  const { results, copiedResults } = batch;
+  checkResults(copiedResults.length === 0 ? results : [...results, ...copiedResults], ref);
 }
 
 /** Each task comes with its spec, and once. */
@@ -71,10 +72,13 @@ function unique<Row>(
 
 /** Each is above the one before, so none is there twice. Rows mostly come in this order, which costs no set. */
 function isRising<Row>(rows: readonly Row[], keyOf: (row: Row) => number | string): boolean {
+  if (rows.length < 2) return true;
+  let before = keyOf(rows[0] as Row);
   for (let at = 1; at < rows.length; at += 1) {
-    const [before, after] = [keyOf(rows[at - 1] as Row), keyOf(rows[at] as Row)];
+    const after = keyOf(rows[at] as Row);
     // Text is not compared with numbers, and what is not a number is above nothing.
     if (typeof before !== typeof after || !(before < after)) return false;
+    before = after;
   }
   return true;
 }
