@@ -9,8 +9,8 @@ export interface SlotsOptions {
   readonly prefetch: () => number;
   /** False while nothing new may be started. */
   readonly mayStart: () => boolean;
-  /** Calls `done` when the handler has returned; the lease is held until `forget`. */
-  readonly start: (attempt: Attempt, done: () => void) => void;
+  /** Runs the handler. Its slot is free again with `ended`; the lease is held until `forget`. */
+  readonly start: (attempt: Attempt) => void;
 }
 
 export class Slots {
@@ -18,6 +18,7 @@ export class Slots {
   readonly #held: Map<string, Attempt> = new Map();
   readonly #waiting: Set<Attempt> = new Set();
   readonly #running: Set<Attempt> = new Set();
+  #isFilling = false;
 
   constructor(options: SlotsOptions) {
     this.#options = options;
@@ -58,15 +59,22 @@ export class Slots {
 
   /** Fills free slots from the queue, oldest first. */
   fill(): void {
+    // What ends while it starts makes room for the next turn of the loop.
+    if (this.#isFilling) return;
+    this.#isFilling = true;
+    const { slots, mayStart, start } = this.#options;
     for (const attempt of this.#waiting) {
-      if (this.#running.size >= this.#options.slots || !this.#options.mayStart()) return;
+      if (this.#running.size >= slots || !mayStart()) break;
       this.#waiting.delete(attempt);
       this.#running.add(attempt);
-      this.#options.start(attempt, () => {
-        this.#running.delete(attempt);
-        this.fill();
-      });
+      start(attempt);
     }
+    this.#isFilling = false;
+  }
+
+  /** The handler runs no more. */
+  ended(attempt: Attempt): void {
+    this.#running.delete(attempt);
   }
 
   /** It will not be started; true if it was waiting. */
