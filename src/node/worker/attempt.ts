@@ -133,10 +133,11 @@ export class Attempt {
     let returned: unknown;
     try {
       returned = this.#call(executor, context);
-      if (!context.isUsed && !isThenable(returned))
+      if (!context.isUsed && !isThenable(returned)) {
         return this.#end(this.#outcome(returned, context));
+      }
     } catch (thrown) {
-      returned = Promise.reject(thrown);
+      returned = rejected(thrown);
     }
     if (!this.#hasEnded) this.#tellStart();
     const ended = deferred<WorkerReport | null>();
@@ -263,6 +264,10 @@ function missing(lease: LeaseName, name: string): WorkerReport {
     error: { code: 'missing_executor', message },
     failure: 'missing',
   };
+}
+
+async function rejected(thrown: unknown): Promise<never> {
+  throw thrown;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {
