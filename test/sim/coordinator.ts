@@ -74,6 +74,7 @@ export class Coordinator implements Host<CoordinatorService> {
       backlogMax,
       calendar: cronCalendar,
       isAudited: true,
+      unpackedJobs: 1,
       planner: simulatedPlanner(life, random.fork('planner')),
       shard: 0,
       nodeId: name,

@@ -25,6 +25,8 @@ export class StepContext {
   over: Set<Job> | null = null;
   /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
+  /** Jobs that have come into memory in this step. */
+  readonly newJobs: Job[] = [];
   readonly #jobReplies: JobReplyTo[] = [];
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {
