@@ -61,6 +61,8 @@ export interface HarnessOptions {
   readonly calendar?: Calendar;
   /** False for workloads so large that a check after every step would take the time. */
   readonly checks?: boolean;
+  /** Jobs in a lane before others are packed. Few, so that every test meets both kinds. */
+  readonly unpackedJobs?: number;
 }
 
 export interface SubmitOptions {
@@ -84,6 +86,7 @@ export class Harness {
   onCommit: (batch: Batch) => void = () => {};
   readonly #calendar: Calendar;
   readonly #checks: boolean;
+  readonly #unpackedJobs: number;
   readonly #replies: Map<number, ReplyBody> = new Map();
   #terms = 0;
   #asks = 0;
@@ -94,6 +97,7 @@ export class Harness {
     this.settings = checkedSettings(options.settings);
     this.#calendar = options.calendar ?? everyCalendar;
     this.#checks = options.checks ?? true;
+    this.#unpackedJobs = options.unpackedJobs ?? 1;
     this.state = this.#freshState();
   }
 
@@ -384,7 +388,9 @@ export class Harness {
   #freshState(): SchedulerState {
     this.#terms += 1;
     const term = `term-${this.#terms}` as TermId;
-    return new SchedulerState({ settings: this.settings, calendar: this.#calendar, term });
+    const { settings } = this;
+    const calendar = this.#calendar;
+    return new SchedulerState({ settings, calendar, term, unpackedJobs: this.#unpackedJobs });
   }
 }
 

@@ -76,6 +76,7 @@ export class Coordinator implements Host<CoordinatorService> {
       worthBytes,
       calendar: cronCalendar,
       isAudited: true,
+      unpackedJobs: 1,
       planner: simulatedPlanner(life, random.fork('planner')),
       shard: 0,
       nodeId: name,

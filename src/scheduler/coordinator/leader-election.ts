@@ -21,6 +21,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'settings'
   | 'calendar'
   | 'isAudited'
+  | 'unpackedJobs'
   | 'backlogMax'
   | 'worthBytes'
   | 'measures'

@@ -56,6 +56,8 @@ export interface LeaderOptions {
   readonly calendar: Calendar;
   /** Recounts the whole state before each commit: for tests. */
   readonly isAudited?: boolean;
+  /** How many plain jobs stand in each lane before others are packed: for tests. */
+  readonly unpackedJobs?: number;
   readonly elected: Elected;
   /** What this side is, for workers that want to join. */
   readonly handshake?: Handshake;
@@ -228,16 +230,18 @@ export class Leader implements LeaderServices {
 
   /** Whether the job is in memory and not over. It may be over before that is committed. */
   isLive(jobId: JobId): boolean {
-    return this.#dispatcher.peek((state) => {
-      const job = state.jobsById.get(jobId);
+    return this.#dispatcher.peek(({ jobsById }) => {
+      if (jobsById.isPacked(jobId)) return true;
+      const job = jobsById.get(jobId);
       return job !== undefined && !isFinished(job.state);
     });
   }
 
   /** Whether the job has ended or is unknown; settles when that is committed. */
   hasEnded(jobId: JobId): Promise<boolean> {
-    return this.#dispatcher.read((state) => {
-      const job = state.jobsById.get(jobId);
+    return this.#dispatcher.read(({ jobsById }) => {
+      if (jobsById.isPacked(jobId)) return false;
+      const job = jobsById.get(jobId);
       return job === undefined || isFinished(job.state);
     });
   }
@@ -255,11 +259,12 @@ export class Leader implements LeaderServices {
 }
 
 function schedulerOf(
-  { settings, calendar, isAudited = false, webhooks = [] }: LeaderOptions,
+  { settings, calendar, isAudited = false, unpackedJobs, webhooks = [] }: LeaderOptions,
   flows: KnownFlows,
 ): Omit<SchedulerOptions, 'term'> {
   const flowsOn = flows.listening.bind(flows);
-  return { settings, calendar, isAudited, ends: { flowsOn, webhooks } };
+  const ends = { flowsOn, webhooks };
+  return { settings, calendar, isAudited, ends, ...defined({ unpackedJobs }) };
 }
 
 function decisionsOf(

@@ -30,7 +30,11 @@ test.each<[string, (state: SchedulerState) => void, string]>([
   ['a count of queued tasks', (state) => (theJob(state).queued += 1), 'queued'],
   ['a lease that is gone', (state) => state.leases.delete(theLease(state).slot), 'leases'],
   ['a node that lost a lease', (state) => theNode(state).leases.clear(), 'its node has it'],
-  ['a job that is not known by its id', (state) => state.jobsById.clear(), 'known by its id'],
+  [
+    'a job that is not known by its id',
+    (state) => state.jobs.remove(0 as never, theJob(state).id),
+    'known by its id',
+  ],
   [
     'a key that leads to no job',
     (state) => state.jobsByKey.set('other', theJob(state)),

@@ -25,8 +25,9 @@ export function auditState(state: SchedulerState): void {
     ready += job.queued;
   }
   same('tasks in memory', tasks.size, known);
-  same('ready tasks queued', queue.size, ready);
+  same('ready tasks queued', queue.size, ready + jobs.packed.size);
   auditJobIndices(state);
+  auditPacked(state);
   auditLeases(state);
   for (const node of state.nodes.values()) auditNode(state, node);
   auditKeys(state);
@@ -82,8 +83,8 @@ function auditKeeper({ tasks, nodes }: SchedulerState, slot: Slot, task: string)
 function auditJobIndices(state: SchedulerState): void {
   const { jobs, jobsById, jobsByKey, jobsBySchedule } = state;
   let [keyed, scheduled] = [0, 0];
-  for (const [no, job] of jobs) {
-    same(`job ${job.id}: its number`, no, job.no);
+  for (const job of jobs.values()) {
+    same(`job ${job.id}: is known by its number`, jobs.get(job.no), job);
     same(`job ${job.id}: is known by its id`, jobsById.get(job.id), job);
     same(`job ${job.id}: its number was given`, job.no < state.nextJobNo, true);
     if (job.idempotencyKey !== null && jobsByKey.get(job.idempotencyKey) === job) keyed += 1;
@@ -101,10 +102,37 @@ function auditJobIndices(state: SchedulerState): void {
   for (const [key, job] of state.batches) {
     same(`batch ${key}: its first job is live`, jobs.get(job.no), job);
   }
-  same('jobs by id', jobsById.size, jobs.size);
   same('jobs by idempotency key', jobsByKey.size, keyed);
   const known = [...jobsBySchedule.values()].reduce((sum, { size }) => sum + size, 0);
   same('jobs by schedule', known, scheduled);
+}
+
+/** Each packed job stands in the line of its lane, in order, and is found by both of its names. */
+function auditPacked({ jobs: { packed }, nextJobNo }: SchedulerState): void {
+  let known = 0;
+  for (const line of packed.lines) {
+    let before = { virtualTime: 0, no: 0 };
+    let size = 0;
+    for (const entry of packed.entries(line)) {
+      const [virtualTime, no] = [packed.virtualTime(entry), packed.jobNo(entry)];
+      const isAfter =
+        virtualTime === before.virtualTime ? no > before.no : virtualTime > before.virtualTime;
+      same(`packed job ${no}: comes after the one before`, isAfter, true);
+      same(`packed job ${no}: is known by its number`, packed.find(no), entry);
+      same(`packed job ${no}: is known by its id`, packed.findId(packed.idOf(entry)), entry);
+      same(`packed job ${no}: its number was given`, no < nextJobNo, true);
+      const { requirement, taskPriority } = packed.kind(entry);
+      same(`packed job ${no}: its lane`, requirement.lanes[taskPriority]?.queue.line, line);
+      before = { virtualTime, no };
+      size += 1;
+    }
+    same('the jobs of a packed line', line.size, size);
+    same('a packed line has its turn', line.isIn, true);
+    known += size;
+  }
+  same('packed jobs', packed.size, known);
+  const counted = [...packed.counts()].reduce((sum, { count }) => sum + count, 0);
+  same('packed jobs by kind', counted, known);
 }
 
 function auditLeases(state: SchedulerState): void {

@@ -159,3 +159,17 @@ test('cancelled jobs leave nothing in the queue', () => {
   const longest = Math.max(...pushes.contexts.map((heap) => (heap as Heap<unknown>).size));
   expect(longest).toBeLessThan(200);
 });
+
+test('of a long queue of plain jobs few are more than numbers, at any time', () => {
+  const world = new Harness({ checks: false, unpackedJobs: 100 });
+  const worker = world.node('w1', { slots: 10 });
+  for (let at = 0; at < 50_000; at += 1) world.submit({ name: `job-${at}`, tasks: [echo('a')] });
+  const sizes: number[] = [world.state.tasks.size];
+  for (let round = 0; round < 1_000; round += 1) {
+    for (const task of worker.poll(10)) worker.complete(task);
+    sizes.push(world.state.tasks.size);
+  }
+  expect(world.state.jobs.size).toBe(40_000);
+  expect(Math.max(...sizes)).toBeLessThan(200);
+  expect(movesOf(() => serve([worker]))).toBeLessThanOrEqual(5 * 100);
+});

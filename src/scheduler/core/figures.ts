@@ -3,7 +3,7 @@ import type { SchedulerState } from './state.ts';
 import { TASK_STATES } from './task/chart.ts';
 import type { JobState, TaskState } from './task/chart.ts';
 
-/** Figures for monitoring; one pass over the jobs and tasks in memory. */
+/** Figures for monitoring; one pass over the jobs and tasks that are not packed. */
 export interface SchedulerFigures {
   /** Live jobs: those that have ended leave the memory. */
   readonly jobs: Readonly<Record<Extract<JobState, 'queued' | 'running'>, number>>;
@@ -29,16 +29,20 @@ export function figures(state: SchedulerState, now: Instant): SchedulerFigures {
     counts.set(each, (counts.get(each) ?? 0) + 1);
     if (each === 'ready') readySince = Math.min(readySince, tasks.queuedAt.get(slot));
   });
-  let queued = 0;
+  const { packed } = jobs;
+  counts.set('ready', (counts.get('ready') ?? 0) + packed.size);
+  for (const { firstQueuedAt } of packed.lines)
+    readySince = Math.min(readySince, firstQueuedAt ?? Infinity);
+  let queued = packed.size;
   for (const job of jobs.values()) if (job.state === 'queued') queued += 1;
   let unfitTasks = 0;
   let unfitMs: number | null = null;
   for (const { lanes } of matching.unmet()) {
     for (const { queue: waiting } of lanes) {
-      const first = waiting.first();
+      const queuedAt = waiting.firstQueuedAt(tasks);
       unfitTasks += waiting.taskCount;
-      if (first === null) continue;
-      unfitMs = Math.max(unfitMs ?? 0, now - tasks.queuedAt.get(first));
+      if (queuedAt === null) continue;
+      unfitMs = Math.max(unfitMs ?? 0, now - queuedAt);
     }
   }
   return {

@@ -35,7 +35,12 @@ export class QueueCounter {
 
   /** Looks at the next so many places for tasks. False when that was all. */
   count(places: number): boolean {
-    const { tasks } = this.#state;
+    const { tasks, jobs } = this.#state;
+    if (this.#next === 0) {
+      for (const { kind, count } of jobs.packed.counts()) {
+        countOf(this.#executors, kind.requirement.executor).ready += count;
+      }
+    }
     const from = this.#next;
     this.#next += places;
     return tasks.each((slot) => this.#add(slot), from, this.#next);

@@ -135,6 +135,7 @@ export function restoreJob(
   if (state.orphans.delete(job.id)) endCall(context, job.id);
   if (job.options.debounce !== null) replaceLoaded(context, job, job.options.debounce.key);
   settle(context);
+  state.jobs.packIfFar(job);
 }
 
 /** Before its time only a full batch has; after it nobody asks. */

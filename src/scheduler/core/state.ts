@@ -1,11 +1,12 @@
 /** All that a leader keeps in memory. Everything here can be built again from the store. */
-import { broken } from './errors.ts';
 import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
 import { EventIndex } from './job/event-index.ts';
 import type { EventWait } from './job/event-index.ts';
 import type { ExecutionKey } from './job/execution-key.ts';
 import type { Job } from './job/job.ts';
+import { LiveJobs, UNPACKED_JOBS } from './live-jobs.ts';
+import type { JobsById } from './live-jobs.ts';
 import { isFinished } from './task/chart.ts';
 import type { JobState } from './task/chart.ts';
 import type { Node } from './node/node.ts';
@@ -32,6 +33,8 @@ export interface SchedulerOptions {
   readonly ends?: EndListeners;
   /** Recounts the whole state before each commit: see `audit.ts`. For tests, because of what it costs. */
   readonly isAudited?: boolean;
+  /** How many plain jobs stand in each lane before others are packed: for tests. */
+  readonly unpackedJobs?: number;
 }
 
 export class SchedulerState {
@@ -44,8 +47,6 @@ export class SchedulerState {
   commitNo = 0;
   lastSeq = 0;
   nextJobNo: JobNo = jobNo(1);
-  readonly jobs: Map<JobNo, Job> = new Map();
-  readonly jobsById: Map<JobId, Job> = new Map();
   /** Live jobs by the idempotency key they were submitted with. */
   readonly jobsByKey: Map<string, Job> = new Map();
   /** The newest live job with each debounce key. */
@@ -60,6 +61,8 @@ export class SchedulerState {
   /** Live jobs that a schedule has started, by time or by hand. */
   readonly jobsBySchedule: Map<ScheduleId, Set<Job>> = new Map();
   readonly tasks: TaskTable = new TaskTable();
+  readonly jobs: LiveJobs;
+  readonly jobsById: JobsById;
   /** The lease that the task's row names. */
   readonly leases: Map<Slot, Lease> = new Map();
   /** Second leases, of stragglers: see `steps/duplicates.ts`. No row tells of them. */
@@ -109,13 +112,14 @@ export class SchedulerState {
     this.term = options.term;
     this.isAudited = options.isAudited ?? false;
     this.ends = options.ends ?? null;
+    const { settings, unpackedJobs = UNPACKED_JOBS } = options;
+    this.jobs = new LiveJobs(this.tasks, settings, unpackedJobs);
+    this.jobsById = this.jobs.byId;
   }
 
   /** A job comes into memory. `executor` is that of its first task. */
   addJob(job: Job, executor: string): void {
-    if (this.jobs.has(job.no) || this.jobsById.has(job.id)) broken(`job ${job.id} came twice`);
-    this.jobs.set(job.no, job);
-    this.jobsById.set(job.id, job);
+    this.jobs.add(job);
     if (job.idempotencyKey !== null) this.jobsByKey.set(job.idempotencyKey, job);
     const { fairnessKey, debounce, batch, batchOf } = job.options;
     if (fairnessKey !== null) job.share = this.queue.shareFor(fairnessKey);
@@ -151,8 +155,7 @@ export class SchedulerState {
   /** See `dropJob`, which also forgets its tasks. */
   removeJob({ no, id, idempotencyKey: key, scheduleId }: Job): void {
     const job = this.jobs.get(no);
-    this.jobs.delete(no);
-    this.jobsById.delete(id);
+    this.jobs.remove(no, id);
     if (job !== undefined && job.share !== null) this.queue.dropShare(job.share);
     const debounced = job?.options.debounce?.key ?? null;
     if (debounced !== null && this.debounced.get(debounced) === job)

@@ -26,6 +26,8 @@ export class StepContext {
   over: Job[] | null = null;
   /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
+  /** Jobs that have come into memory in this step. */
+  readonly newJobs: Job[] = [];
   #jobReplies: JobReplyTo[] | null = null;
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {

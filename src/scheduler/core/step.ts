@@ -39,6 +39,7 @@ export function step(
   take(context, event);
   settle(context);
   context.sendJobReplies();
+  for (const job of context.newJobs) state.jobs.packIfFar(job);
 }
 
 function take(context: StepContext, event: SchedulerEvent): void {

@@ -15,6 +15,7 @@ type Node = NonNullable<ReturnType<SchedulerState['nodes']['get']>>;
 export function checkInvariants(state: SchedulerState, rows: DurableRows): void {
   auditState(state);
   for (const job of state.jobs.values()) checkJob(state, job, rows);
+  checkPacked(state, rows);
   expectSame('the log', state.lastSeq, rows.lastSeq);
   checkNodes(state, rows);
 }
@@ -28,6 +29,23 @@ function checkJob(state: SchedulerState, job: Job, rows: DurableRows): void {
   expectSame(`${name}: tasks`, job.slots.length, durable?.row.taskCount);
   expectSame(`${name}: rows`, job.slots.length, durable?.tasks.length);
   for (const slot of job.slots) checkTask(state, slot, rows);
+}
+
+/** Nothing has happened to them but that they were queued. */
+function checkPacked({ jobs: { packed } }: SchedulerState, rows: DurableRows): void {
+  for (const line of packed.lines) {
+    for (const entry of packed.entries(line)) {
+      const durable = rows.jobs.get(packed.jobNo(entry));
+      const name = `packed job ${packed.idOf(entry)}`;
+      expectSame(`${name}: id`, durable?.row.id, packed.idOf(entry));
+      expectSame(`${name}: state`, durable?.row.state, 'queued');
+      expectSame(`${name}: tasks`, durable?.tasks.length, 1);
+      const row = durable?.tasks[0]?.row;
+      expectSame(`${name}: its task`, row?.state, 'ready');
+      expectSame(`${name}: attempts`, row?.attempt, 0);
+      expectSame(`${name}: queued`, row?.queuedAt, packed.queuedAt(entry));
+    }
+  }
 }
 
 function checkTask(state: SchedulerState, slot: Slot, rows: DurableRows): void {
@@ -123,6 +141,9 @@ export function couldRun(state: SchedulerState, node: Node): string[] {
       if (requirement.isBulk && !node.mayTakeBulk) continue;
       if (node.group?.requirements.has(requirement) === true) found.push(state.tasks.id(slot));
     }
+  }
+  for (const { kind } of state.jobs.packed.counts()) {
+    if (node.group?.requirements.has(kind.requirement) === true) found.push(kind.taskId);
   }
   return found;
 }

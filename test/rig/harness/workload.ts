@@ -106,8 +106,10 @@ export class Workload {
     operations: readonly Operation[],
     afterEach: (world: Harness) => void,
     onCommit: Harness['onCommit'] = () => {},
+    unpackedJobs = 1,
   ): Harness {
     const world = new Harness({
+      unpackedJobs,
       settings: { catchUpMax: 5, maxLosses: 2, maxQueries: 2, queryMemoryBytes: 100 },
     });
     world.onCommit = onCommit;

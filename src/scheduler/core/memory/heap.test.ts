@@ -68,3 +68,12 @@ test.each([
   expect(column.get(99_999)).toBe(0);
   expect(column.get(10_000_000)).toBe(0);
 });
+
+test('an item that came last and is the last in order is taken out again', () => {
+  const heap = new Heap<number>((a, b) => a < b);
+  for (const each of [3, 1, 2]) heap.push(each);
+  expect(heap.dropLast(1)).toBe(false);
+  heap.push(9);
+  expect(heap.dropLast(9)).toBe(true);
+  expect([heap.pop(), heap.pop(), heap.pop(), heap.pop()]).toEqual([1, 2, 3, undefined]);
+});

@@ -67,6 +67,13 @@ export class Heap<T> {
     items[at] = item;
   }
 
+  /** Takes the item out if it stands where the newest stand: anywhere else it would have to be looked for. */
+  dropLast(item: T): boolean {
+    if (this.#items.at(-1) !== item) return false;
+    this.#items.pop();
+    return true;
+  }
+
   #sink(item: T): void {
     const items = this.#items;
     const size = items.length;

@@ -1,9 +1,12 @@
 import { Heap } from '../memory/heap.ts';
+import { instant } from '../ids.ts';
+import type { Instant } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import { JobQueue } from './job-queue.ts';
 import type { Lane } from './lane.ts';
 import type { Limit } from './limit.ts';
+import { PackedLine } from './packed-line.ts';
 import type { Share } from './share.ts';
 
 /** Queues without tasks are swept when there are more than this, and more than the others. */
@@ -23,7 +26,7 @@ class ShareTurn {
   }
 }
 
-type Turn = JobQueue | ShareTurn;
+type Turn = JobQueue | ShareTurn | PackedLine;
 
 /**
  * Queues of jobs that take turns by virtual time: each task taken puts its job behind the others,
@@ -40,6 +43,8 @@ export class FairQueue {
   #heap: Heap<Turn> = new Heap<Turn>(earlier);
   /** Empty queues in the heaps. */
   #vacant = 0;
+  /** Further jobs, that are packed. */
+  #line: PackedLine | null = null;
 
   constructor(lane: Lane, limit: Limit | null) {
     this.lane = lane;
@@ -48,21 +53,32 @@ export class FairQueue {
 
   /** No task waits here. Queues of jobs at their limit count: they come back. */
   get isEmpty(): boolean {
-    return this.#queues.size === this.#vacant;
+    return this.jobCount === 0 && (this.#line?.size ?? 0) === 0;
+  }
+
+  /** Of those that are not packed. */
+  get jobCount(): number {
+    return this.#queues.size - this.#vacant;
+  }
+
+  get line(): PackedLine | null {
+    return this.#line;
   }
 
   /** Of those that stand here; a job at its limit has more elsewhere. */
   get taskCount(): number {
-    let count = 0;
+    let count = this.#line?.size ?? 0;
     for (const queue of this.#queues.values()) count += queue.size;
     return count;
   }
 
-  /** A task that will be among the next, without a look at whose turn it really is. */
-  first(): Slot | null {
+  /** When a task was queued that will be among the next, without a look at whose turn it really is. */
+  firstQueuedAt(tasks: TaskTable): Instant | null {
     const turn = this.#heap.peek();
+    if (turn instanceof PackedLine) return turn.firstQueuedAt;
     const queue = turn instanceof ShareTurn ? turn.heap.peek() : turn;
-    return queue === undefined || queue.size === 0 ? null : queue.first();
+    if (queue === undefined || queue.size === 0) return null;
+    return instant(tasks.queuedAt.get(queue.first()));
   }
 
   add(slot: Slot, tasks: TaskTable, at: 'front' | 'back'): JobQueue {
@@ -83,7 +99,7 @@ export class FairQueue {
   remove(queue: JobQueue, slot: Slot, tasks: TaskTable): void {
     queue.remove(slot, tasks);
     if (queue.size > 0) return;
-    if (queue.standing === 'in') this.#vacant += 1;
+    if (queue.standing === 'in' && !this.#heap.dropLast(queue)) this.#vacant += 1;
     else this.#forget(queue);
     if (this.#vacant > VACANT_MAX && this.#vacant * 2 > this.#queues.size) this.#sweep();
   }
@@ -96,7 +112,12 @@ export class FairQueue {
     for (;;) {
       const turn = this.#heap.peek();
       if (turn === undefined) return null;
-      if (!(turn instanceof ShareTurn)) {
+      if (turn instanceof PackedLine) {
+        this.#heap.pop();
+        turn.isIn = false;
+        turn.unpackFirst();
+        this.#standAgain(turn);
+      } else if (!(turn instanceof ShareTurn)) {
         if (this.#isNext(turn, this.#heap, onParked)) return turn;
       } else if (turn.virtualTime < turn.share.virtualTime) {
         this.#heap.pop();
@@ -107,6 +128,19 @@ export class FairQueue {
         else if (this.#isNext(queue, turn.heap, onParked)) return queue;
       }
     }
+  }
+
+  /** Its first job takes its turn here, and with it all others. */
+  stand(line: PackedLine): void {
+    this.#line = line;
+    if (!line.isIn) this.#standAgain(line);
+  }
+
+  #standAgain(line: PackedLine): void {
+    if (line.size === 0) return;
+    line.refresh();
+    line.isIn = true;
+    this.#heap.push(line);
   }
 
   #dropFirstShare(turn: ShareTurn): void {
@@ -178,6 +212,7 @@ export class FairQueue {
       if (queue.size === 0) this.#forget(queue);
       else this.#push(queue);
     }
+    if (this.#line !== null) this.#standAgain(this.#line);
   }
 }
 
@@ -186,5 +221,5 @@ function earlier(a: Turn, b: Turn): boolean {
 }
 
 function noOf(turn: Turn): number {
-  return turn instanceof ShareTurn ? turn.no : turn.job.no;
+  return turn instanceof JobQueue ? turn.job.no : turn.no;
 }

@@ -61,6 +61,7 @@ export function createJob(
   const row = newRow(context, id, document, start, origin);
   const job = new Job(row);
   state.addJob(job, document.tasks[0]?.executor ?? '');
+  context.newJobs.push(job);
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
   }

@@ -9,6 +9,7 @@ import type { Instant, NodeId, TaskId, TaskNo, TermId } from '../ids.ts';
 import { taskNo } from '../ids.ts';
 import type { Job } from '../job/job.ts';
 import type { JobQueue } from '../queue/job-queue.ts';
+import { UNRESTRICTED } from '../queue/requirement.ts';
 import type { Requirement } from '../queue/requirement.ts';
 import type { Limit } from '../queue/limit.ts';
 import { isEmptyWait } from '../job/waits.ts';
@@ -84,7 +85,6 @@ const NO_SLOTS: readonly Slot[] = [];
 const NO_NODES: readonly NodeId[] = [];
 
 export class TaskTable {
-  // Facts
   readonly #jobs: (Job | null)[] = [null];
   readonly #ids: (TaskId | null)[] = [null];
   readonly #requirements: (Requirement | null)[] = [null];
@@ -92,7 +92,6 @@ export class TaskTable {
   readonly #extras: Map<number, Extras> = new Map();
   readonly #numbers: Column = new Column(words);
   readonly #priorities: Column = new Column(bytes);
-  // State
   readonly #states: Column = new Column(bytes);
   readonly #suspended: Column = new Column(bytes);
   readonly #terms: Column = new Column(words);
@@ -237,6 +236,14 @@ export class TaskTable {
     invariant(own.openChildren >= 0, 'a task waits for no fewer than no children');
   }
 
+  /** A ready task to which nothing has happened: its job and what its document says is all there is of it. */
+  isFresh(slot: Slot): boolean {
+    if (this.state(slot) !== 'ready' || this.#extras.has(slot)) return false;
+    if (this.requirement(slot).restriction !== UNRESTRICTED) return false;
+    if (this.run.get(slot) !== 1 || this.#terms.get(slot) !== 0) return false;
+    return this.#zeroed.every((each) => each === this.queuedAt || each.get(slot) === 0);
+  }
+
   job(slot: Slot): Job {
     return this.#jobs[slot] as Job;
   }
@@ -257,7 +264,7 @@ export class TaskTable {
     return this.#requirements[slot] as Requirement;
   }
 
-  /** Call it while the task neither is queued nor is leased. */
+  /** While it is neither queued nor leased. */
   setRequirement(slot: Slot, requirement: Requirement): void {
     this.#requirements[slot] = requirement;
   }
