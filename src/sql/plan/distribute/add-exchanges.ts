@@ -28,6 +28,7 @@ import type { DistributeSettings } from './settings.ts';
 import { expressionStats } from './column-stats.ts';
 import { REPLICATED, isPartitioned, isPartitionedOn, throughProjection } from './partitioning.ts';
 import { isHashable, widthOf } from './types.ts';
+import { WantedKeys } from './wanted-keys.ts';
 
 /** The selectivity of a filter for which DuckDB gives no estimate. */
 const FILTER_SHARE = 0.2;
@@ -40,6 +41,7 @@ export class AddExchanges implements DistributeContext {
   readonly draft: Draft;
   readonly settings: DistributeSettings;
   readonly #tables: readonly PinnedTable[];
+  #wanted: WantedKeys | null = null;
   /** How a reference to a CTE is read. */
   readonly #commons = new Map<number, () => Subplan>();
 
@@ -51,6 +53,7 @@ export class AddExchanges implements DistributeContext {
 
   /** The same, where the order of the rows is that of the result. */
   placeResult(relation: Relation): Subplan {
+    this.#wanted ??= new WantedKeys(relation);
     if (relation.kind === 'sort')
       return distributeResultSort(this, relation, this.place(relation.input));
     if (relation.kind === 'project') return projected(relation, this.placeResult(relation.input));
@@ -60,6 +63,7 @@ export class AddExchanges implements DistributeContext {
 
   place(relation: Relation): Subplan {
     invariant(relation.kind !== 'input', 'a relation is distributed twice');
+    this.#wanted ??= new WantedKeys(relation);
     switch (relation.kind) {
       case 'scan':
         return distributeScan(relation, this.draft, this.#tables, this.settings);
@@ -74,9 +78,19 @@ export class AddExchanges implements DistributeContext {
       case 'unnest':
         return unnested(relation, this.place(relation.input));
       case 'aggregate':
-        return distributeAggregate(this, relation, this.place(relation.input));
+        return distributeAggregate(
+          this,
+          relation,
+          this.place(relation.input),
+          this.#wanted.of(relation),
+        );
       case 'distinct':
-        return distributeDistinct(this, relation, this.place(relation.input));
+        return distributeDistinct(
+          this,
+          relation,
+          this.place(relation.input),
+          this.#wanted.of(relation),
+        );
       case 'window':
         return distributeWindow(this, relation, this.place(relation.input));
       case 'sort':
