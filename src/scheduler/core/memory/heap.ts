@@ -69,6 +69,11 @@ export class Heap<T> {
 
   /** Takes the item out if it stands where the newest stand: anywhere else it would have to be looked for. */
   dropLast(item: T): boolean {
+    if (this.#line.length > this.#head && this.#line.at(-1) === item) {
+      this.#line.pop();
+      if (this.#head === this.#line.length) this.#line.length = this.#head = 0;
+      return true;
+    }
     if (this.#items.at(-1) !== item) return false;
     this.#items.pop();
     return true;
