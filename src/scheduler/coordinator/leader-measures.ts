@@ -194,12 +194,7 @@ class CommittedRows {
 const LOOKED_AT = 4;
 
 /** Where the row stands; -1 when it is not near. */
-function near(
-  rows: readonly TaskRow[],
-  from: number,
-  jobNo: JobNo,
-  taskNo: TaskNo,
-): number {
+function near(rows: readonly TaskRow[], from: number, jobNo: JobNo, taskNo: TaskNo): number {
   for (let at = from; at < from + LOOKED_AT && at < rows.length; at += 1) {
     const row = rows[at] as TaskRow;
     if (row.jobNo === jobNo && row.taskNo === taskNo) return at;

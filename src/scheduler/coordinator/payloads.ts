@@ -120,7 +120,8 @@ export class Payloads {
     if (assignments.length === 0) return hydrated;
     const templates = await this.#inputs(assignments.map(({ lease }) => lease));
     if (assignments.every((each, at) => isFirstAndPlain(each, templates[at] ?? null))) {
-      for (const [at, each] of assignments.entries()) {
+      for (let at = 0; at < assignments.length; at += 1) {
+        const each = assignments[at] as Assignment;
         hydrated.ready.push(ready(each, templates[at] ?? 'null', NO_STEPS, NO_CHILDREN));
       }
       hydrated.count = assignments.length;

@@ -38,7 +38,8 @@ export async function submitList(
   const outcomes: Outcome[] = [];
   const plain = new Map<JobId, Entry>();
   const others: Entry[] = [];
-  for (const [at, job] of jobs.entries()) {
+  for (let at = 0; at < jobs.length; at += 1) {
+    const job = jobs[at] as NewJob;
     try {
       const document = port.parse(job);
       const entry = { at, document, options: job };
@@ -57,6 +58,8 @@ export async function submitList(
   return outcomes;
 }
 
+const NONE: readonly Entry[] = [];
+
 /** Submits those whose ids are new together, and then the others, which are answered with the jobs that are there. */
 async function submitPlain(
   plain: readonly Entry[],
@@ -70,10 +73,14 @@ async function submitPlain(
     await port.alone(ids, async () => {
       // Where the store does not answer, each asks for itself and hears why.
       const taken = await port.takenIds(ids).catch(() => new Set(ids));
-      rest = plain.filter(({ options }) => taken.has(options.jobId));
-      const fresh = plain.filter(({ options }) => !taken.has(options.jobId));
+      const isTaken = ({ options }: Entry): boolean => taken.has(options.jobId);
+      // Mostly none is.
+      rest = taken.size === 0 ? NONE : plain.filter(isTaken);
+      const fresh = taken.size === 0 ? plain : plain.filter((entry) => !isTaken(entry));
       const made = await port.submitNew(fresh).catch((why) => fresh.map(() => asFault(why)));
-      for (const [no, { at }] of fresh.entries()) outcomes[at] = made[no] as Outcome;
+      fresh.forEach(({ at }, no) => {
+        outcomes[at] = made[no] as Outcome;
+      });
     });
   }
   await Promise.all(rest.map(submit));

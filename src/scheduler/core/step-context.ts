@@ -137,7 +137,7 @@ type MoreOfJob = Pick<JobReply, 'signal' | 'why'>;
 
 type LogDetail = Readonly<Record<string, unknown>>;
 
-export function taskRow(
+function taskRow(
   state: SchedulerState,
   slot: Slot,
   finishedAt: Instant | null,

@@ -106,8 +106,11 @@ function isStorable(value: unknown): boolean {
   const fields = value as Readonly<Record<string, unknown>>;
   for (const name in fields) {
     const each = fields[name];
-    if (each === null || typeof each === 'boolean' || SAFE_FIELDS.has(name)) continue;
-    if (!isStorable(each)) return false;
+    // The common leaves first: to ask whether the field is safe costs more than to look at them.
+    if (typeof each === 'string') {
+      if (!isStorableText(each)) return false;
+    } else if (each === null || typeof each === 'boolean' || SAFE_FIELDS.has(name)) continue;
+    else if (!isStorable(each)) return false;
   }
   return true;
 }

@@ -61,3 +61,36 @@ test('a document of a list is read as it is alone, whatever stands before it', (
     }
   }
 });
+
+test('an input is weighed together with what stands around it, and its depth is bounded', () => {
+  const tight = checkedSettings({ documentBytesMax: 200, inputBytesMax: 150 });
+  let deep: unknown = 1;
+  for (let level = 0; level < 201; level += 1) deep = [deep];
+  const loop: Record<string, unknown> = {};
+  loop['self'] = loop;
+  const inputs = [1, 60, 100, 110, 120, 125, 130, 140, 160].map((size) => 'x'.repeat(size));
+  const given = [...inputs, deep, [deep], loop, 2n, undefined, { n: undefined }];
+  for (const before of given) {
+    for (const input of given) {
+      const parse = listParser(tight);
+      outcome(() => parse(job({ input: before })));
+      const alone = outcome(() => parseJobDocument(job({ input }), tight));
+      expect(outcome(() => parse(job({ input })))).toEqual(alone);
+    }
+  }
+});
+
+test('what a document inherits is not taken for its own', () => {
+  const plain = { name: 'mail', tasks: [{ id: 'a', executor: 'echo' }] };
+  const heir = Object.assign(Object.create({ name: 'mail' }) as object, { tasks: plain.tasks });
+  for (const [before, document] of [
+    [plain, heir],
+    [heir, plain],
+  ]) {
+    const parse = listParser(settings);
+    outcome(() => parse(before));
+    expect(outcome(() => parse(document))).toEqual(
+      outcome(() => parseJobDocument(document, settings)),
+    );
+  }
+});

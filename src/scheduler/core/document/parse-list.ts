@@ -33,6 +33,8 @@ export function listParser(settings: Settings): ListParser {
 }
 
 const INPUT = '/tasks/0/input';
+/** What stands before an input, and not where it is left out. */
+const FIELD = ',"input":';
 
 function likeBefore(
   value: Readonly<Record<string, unknown>>,
@@ -47,7 +49,7 @@ function likeBefore(
   try {
     const given = task['input'] ?? null;
     // All but the input weighs what it weighed before. Where there is no room for both inputs, the whole is weighed.
-    before.bytes ??= weighDocument(before.value, settings);
+    before.bytes ??= weighDocument(before.value, settings) + FIELD.length;
     weigh(given, INPUT, 'The input', 0, settings.documentBytesMax - before.bytes);
     const input = readAloneInput(given, INPUT, settings);
     return { ...document, tasks: [{ ...read, input }] };
@@ -70,14 +72,13 @@ function isLike(
   but: string,
 ): boolean {
   if (Object.getPrototypeOf(value) !== Object.getPrototypeOf(before)) return false;
-  let more = 0;
   for (const name in value) {
-    more += 1;
     if (name === but) continue;
     const each = value[name];
     // Two lists or objects are never the same one.
     if (each === undefined || each !== before[name]) return false;
   }
-  for (const _name in before) more -= 1;
-  return more === 0 && but in value === but in before;
+  for (const name in before)
+    if (Object.hasOwn(before, name) !== Object.hasOwn(value, name)) return false;
+  return but in value === but in before;
 }

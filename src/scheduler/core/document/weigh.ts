@@ -17,9 +17,10 @@ interface Scale {
   readonly depthMax: number;
   readonly path: string;
   readonly what: string;
-  /** The containers around the current value and the keys that lead to it. */
-  readonly around: object[];
-  readonly keys: (string | number)[];
+  /** All of it, for messages. */
+  readonly value: unknown;
+  /** How many containers the current value is in. */
+  depth: number;
   bytes: number;
 }
 
@@ -32,7 +33,7 @@ export function weigh(
   bytesMax: number,
 ): number {
   const depthMax = DEPTH_MAX + outer;
-  const scale: Scale = { bytesMax, depthMax, path, what, around: [], keys: [], bytes: 0 };
+  const scale: Scale = { bytesMax, depthMax, path, what, value, depth: 0, bytes: 0 };
   add(scale, value);
   return scale.bytes;
 }
@@ -52,21 +53,19 @@ function add(scale: Scale, value: unknown): void {
 }
 
 function enter(scale: Scale, container: object): void {
-  scale.around.push(container);
-  if (scale.around.length > scale.depthMax) tooDeep(scale);
+  scale.depth += 1;
+  if (scale.depth > scale.depthMax) tooDeep(scale);
   count(scale, 2);
   if (Array.isArray(container)) {
     const list = container as readonly unknown[];
     for (let at = 0; at < list.length; at += 1) {
-      scale.keys.push(at);
       add(scale, list[at]);
       count(scale, at === 0 ? 0 : 1);
-      scale.keys.pop();
     }
   } else {
     addFields(scale, container as Readonly<Record<string, unknown>>);
   }
-  scale.around.pop();
+  scale.depth -= 1;
 }
 
 function addFields(scale: Scale, object: Readonly<Record<string, unknown>>): void {
@@ -74,10 +73,8 @@ function addFields(scale: Scale, object: Readonly<Record<string, unknown>>): voi
   for (const key of Object.keys(object)) {
     const value = object[key];
     if (value === undefined || typeof value === 'function') continue;
-    scale.keys.push(key);
     count(scale, jsonStringBytes(key) + 1 + comma);
     add(scale, value);
-    scale.keys.pop();
     comma = 1;
   }
 }
@@ -92,17 +89,44 @@ function count(scale: Scale, bytes: number): void {
   );
 }
 
-function tooDeep(scale: Scale): never {
-  const path = scale.keys.slice(0, SHOWN_KEYS).reduce<string>(below, scale.path);
+function tooDeep({ value, depthMax, path }: Scale): never {
+  const way: Way = { around: [], keys: [] };
+  descend(value, depthMax, way);
   // Only a value that contains itself can stand around itself.
-  const again = new Set(scale.around).size < scale.around.length;
+  const again = new Set(way.around).size < way.around.length;
   refuse(
-    path,
+    way.keys.slice(0, SHOWN_KEYS).reduce<string>(below, path),
     again
       ? 'Contains itself, so it has no JSON form.'
       : `Is nested deeper than ${DEPTH_MAX} levels.`,
     'Pass plain data.',
   );
+}
+
+/** Containers in each other, and the keys that lead to them. */
+interface Way {
+  readonly around: object[];
+  readonly keys: (string | number)[];
+}
+
+/** The first way to something deeper than that, as it was met. Looked for only when there is one: to note the way of
+ * all that is weighed would cost more than to weigh it. */
+function descend(value: unknown, depthMax: number, way: Way): boolean {
+  const { around, keys } = way;
+  if (typeof value !== 'object' || value === null) return false;
+  around.push(value);
+  if (around.length > depthMax) return true;
+  // By place: a list may be long, and was not too large.
+  const names = Array.isArray(value) ? null : Object.keys(value);
+  const size = names === null ? (value as readonly unknown[]).length : names.length;
+  for (let at = 0; at < size; at += 1) {
+    const key = names === null ? at : (names[at] as string);
+    keys.push(key);
+    if (descend((value as Record<string | number, unknown>)[key], depthMax, way)) return true;
+    keys.pop();
+  }
+  around.pop();
+  return false;
 }
 
 /** Refuses numbers that JSON cannot have, of which it would silently make null. The value was weighed before. */
