@@ -43,6 +43,15 @@ export function column<T extends Scalar>(name: string, type: SqlType): Field<T> 
   };
 }
 
+/** Null may stand for the word that most rows have. */
+export function usually<T extends string>(name: string, usual: T): Field<T> {
+  const read = (from: string): string => `coalesce(${from}, '${usual}')`;
+  return {
+    columns: [{ name, type: 'text', of: (value) => value, read }],
+    decode: (values) => values[name] as T,
+  };
+}
+
 /** A word from a fixed list, stored as its index. */
 export function coded<T extends string>(name: string, words: readonly T[]): Field<T> {
   const numbers = new Map<string, number>(words.map((word, at) => [word, at]));
@@ -94,7 +103,7 @@ export function list<T extends string | number>(
         type: 'text',
         of: (items) => literal(items, (item) => item),
         cast: `${type}[]`,
-        read: (column) => `to_json(${column})::text`,
+        read: (column) => `to_json(coalesce(${column}, '{}'))::text`,
       },
     ],
     decode: (values) => JSON.parse(values[name] as string) as T[],

@@ -21,9 +21,17 @@ const session = (ttlMs: number): Session => ({
   statement_timeout: String(LIMIT_MS / 2),
   idle_in_transaction_session_timeout: String(idleMs(ttlMs)),
 });
-/** What a slow server may take for a byte. */
-const MS_A_BYTE = 1 / 500;
 const IDLE_SECONDS = 60;
+
+/** So much, and what a slow server may take for a byte. */
+const STATEMENT_MS = 5_000;
+const MS_A_BYTE = 1 / 500;
+
+/** A process that is stopped while it sends rows is not idle to PostgreSQL, and holds the same row: so each statement of
+ * a fold has a limit of its own. */
+export function foldStatementMs(bytes: number): number {
+  return Math.min(LIMIT_MS / 2, STATEMENT_MS + Math.ceil(bytes * MS_A_BYTE));
+}
 
 export class FoldConnection {
   readonly #settings: ConnectionSettings;
@@ -58,11 +66,6 @@ export class FoldConnection {
         throw cause;
       }
     });
-  }
-
-  /** One that is stopped while it sends rows is not idle to PostgreSQL, and holds the same row. */
-  statementMs(bytes: number): number {
-    return Math.min(LIMIT_MS / 2, idleMs(this.#settings.ttlMs) + Math.ceil(bytes * MS_A_BYTE));
   }
 
   async close(): Promise<void> {

@@ -9,7 +9,7 @@ import type { Fold } from '../journal/port.ts';
 import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
 import { isElsewhere, writeFailure } from './failure.ts';
-import type { FoldConnection } from './fold-connection.ts';
+import { type FoldConnection, foldStatementMs } from './fold-connection.ts';
 import { copyOfJobs } from './folded-jobs.ts';
 import * as rows from './rows.ts';
 import { type TableRows, tableRows } from './table-rows.ts';
@@ -146,7 +146,7 @@ export async function fold(
   const jobs = copyOfJobs(shard, commits, written.rows.jobInserts);
   try {
     await connection.transaction(async ({ run, copy }) => {
-      const statementMs = connection.statementMs(bytesOf(values) + (jobs?.body.length ?? 0));
+      const statementMs = foldStatementMs(bytesOf(values) + (jobs?.body.length ?? 0));
       await run(BEGIN, [...place, String(statementMs)]);
       if (jobs !== null) await copy(jobs);
       await run(foldStatement.statement, [shard, ...values]);

@@ -1,4 +1,7 @@
-/** New jobs as a fold copies them into the table, each with its only task if that goes into its row (migration 0024). */
+/**
+ * New jobs as a fold copies them into the table, each with its only task if that goes into its row (migration 0024). Null stands
+ * for what most jobs have (migration 0030).
+ */
 import { JOB_STATES, TASK_STATES } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
 import { type Copy, type CopyColumn, copyOf } from './copy.ts';
@@ -6,7 +9,6 @@ import type { FoldedJob } from './table-rows.ts';
 
 const JOB_NUMBERS = numbered(JOB_STATES);
 const TASK_NUMBERS = numbered(TASK_STATES);
-const NO_LABELS: readonly string[] = [];
 
 function numbered<T extends string>(words: readonly T[]): ReadonlyMap<T, number> {
   return new Map(words.map((word, at) => [word, at]));
@@ -34,12 +36,11 @@ const JOB: readonly CopyColumn<FoldedJob>[] = [
   smallint('priority', ({ job }) => job.priority),
   text('idempotency_key', ({ job }) => job.idempotencyKey),
   integer('max_parallel', ({ job }) => job.maxParallel),
-  text('on_failure', ({ job }) => job.onFailure),
+  text('on_failure', ({ job }) => (job.onFailure === 'finish' ? null : job.onFailure)),
   bigint('total_ms', ({ job }) => job.totalMs),
   text('schedule_id', ({ job }) => job.scheduleId),
   text('output', ({ job }) => job.output),
-  // The same list for all that have none.
-  column('text[]')('labels', ({ job }) => (job.labels.length === 0 ? NO_LABELS : job.labels)),
+  column('text[]')('labels', ({ job }) => (job.labels.length === 0 ? null : job.labels)),
   time('run_at', ({ job }) => job.runAt),
   text('options', ({ job }) => job.options),
   time('created_at', ({ job }) => job.createdAt),

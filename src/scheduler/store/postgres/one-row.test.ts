@@ -31,7 +31,13 @@ const resultOf = (no: number, body: string, run = 1) => ({ ...ref(no), run, body
 /** One task each, alike but for what happens to them. */
 const NUMBERS = [1, 2, 3, 4, 5, 6, 7, 8, 9];
 const SUBMITTED: Changes = {
-  jobInserts: NUMBERS.map((no) => aJob(no, { state: 'queued', labels: ['a:b'] })),
+  jobInserts: NUMBERS.map((no) =>
+    aJob(no, {
+      state: 'queued',
+      labels: no === 9 ? [] : ['a:b'],
+      onFailure: no === 8 ? 'cancel' : 'finish',
+    }),
+  ),
   specInserts: NUMBERS.map((no) =>
     aSpec(no, 0, {
       idempotencyKey: no === 4 ? 'k' : null,

@@ -45,13 +45,18 @@ test('a pooler is found out, whether it refuses settings or ignores them', async
   expect(await isPooled(settingsOf(lenient.url))).toBe(true);
 });
 
-test('a fold whose process stops before its commit is ended long before the term can be over', async () => {
-  const { url } = await openPooled();
-  const folds = new FoldConnection({ ...settingsOf(url), ttlMs: 2_000, isPooled: true });
-  onTestFinished(() => folds.close());
-  const asked = `select current_setting('idle_in_transaction_session_timeout') as limit`;
-  expect(await folds.run(asked, [])).toEqual([{ limit: '800ms' }]);
-});
+test.each([true, false])(
+  'a fold whose process stops before its commit is ended long before the term can be over: pooled %s',
+  async (isPooled) => {
+    const { url, direct } = await openPooled();
+    const settings = settingsOf(isPooled ? url : direct);
+    const folds = new FoldConnection({ ...settings, ttlMs: 2_000, isPooled });
+    onTestFinished(() => folds.close());
+    const asked = `select current_setting('idle_in_transaction_session_timeout') as limit`;
+    const answer = folds.transaction(({ run }) => run(asked, []));
+    expect(await answer).toEqual([{ limit: '800ms' }]);
+  },
+);
 
 test('a leader behind a pooler writes, reads and follows the log', async () => {
   const { store } = await openPooled();

@@ -32,6 +32,7 @@ import {
   list,
   single,
   time,
+  usually,
 } from './codec.ts';
 import type { FoldedJob } from './table-rows.ts';
 
@@ -43,7 +44,7 @@ export const jobs: Codec<JobRow> = new Codec<JobRow>(
     priority: column('priority', 'smallint'),
     idempotencyKey: column('idempotency_key', 'text'),
     maxParallel: column('max_parallel', 'integer'),
-    onFailure: column('on_failure', 'text'),
+    onFailure: usually<JobRow['onFailure']>('on_failure', 'finish'),
     totalMs: column('total_ms', 'bigint'),
     scheduleId: column('schedule_id', 'text'),
     output: column('output', 'text'),

@@ -1,6 +1,20 @@
 drop function millrace.insert_labels;
 drop function millrace.insert_live;
 
+update millrace.job set labels = coalesce(labels, '{}'), on_failure = coalesce(on_failure, 'finish')
+ where labels is null or on_failure is null;
+alter table millrace.job
+  alter column labels set not null,
+  alter column labels set default '{}',
+  alter column on_failure set not null;
+
+create or replace view millrace.jobs as
+  select j.id, j.name,
+      (array['queued', 'running', 'succeeded', 'failed', 'cancelled'])[j.state + 1] as state,
+      j.run, j.priority, j.task_count as tasks, j.labels, j.idempotency_key, j.schedule_id, j.error_code,
+      j.error_message, j.created_at, j.run_at, j.started_at, j.finished_at
+    from millrace.job j;
+
 -- As in 0024.
 create function millrace.insert_jobs(
   shard smallint, log_from bigint, log_to bigint, no bigint[], id text[], name text[], priority smallint[],
