@@ -34,6 +34,7 @@ export const throughput: Benchmark = {
     'all processes': `NODE_OPTIONS=${TUNED_NODE['NODE_OPTIONS']}`,
     millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, jobs over gRPC`,
     'millrace-http': 'the same, jobs by the HTTP client that is shipped',
+    'millrace, keep none': 'nothing remains of a job, as with graphile-worker, but for its events',
     'graphile-worker tuned': `${WORKERS} processes, concurrentJobs 24, localQueue 500, completeJobBatchDelay 0`,
     'hand-written SQL': `one table, ${WORKERS} processes, 500 a batch: lease, then complete`,
     submitting: '500 jobs a call, 2 calls at a time, by the client of each',
@@ -57,6 +58,9 @@ export const throughput: Benchmark = {
       );
       await enter('millrace_http', (url) =>
         startMillrace({ url, workers: WORKERS, slots: SLOTS, environment, over: 'http' }),
+      );
+      await enter('millrace_unkept', (url) =>
+        startMillrace({ url, workers: WORKERS, slots: SLOTS, environment, keep: 'none' }),
       );
       if (process.env['BENCH_ALONE'] === undefined) {
         await enter('graphile', (url) =>
@@ -156,13 +160,13 @@ async function scales(
 }
 
 function figuresOf(entrants: readonly Entrant[]): readonly Figure[] {
-  const [grpc, http, graphile, raw] = entrants;
+  const [grpc, http, unkept, graphile, raw] = entrants;
   const figures = entrants.flatMap(({ contender: { name }, full, burn }) => [
     figure(`${name}, submitted and done`, 'jobs/s', full),
     figure(`${name}, queued and done`, 'jobs/s', burn),
   ]);
   for (const other of [graphile, raw]) {
-    for (const ours of [grpc, http]) {
+    for (const ours of [grpc, http, unkept]) {
       if (ours === undefined || other === undefined) continue;
       const names = `${ours.contender.name} / ${other.contender.name}`;
       figures.push(ratio(`submitted and done, ${names}`, ours.full, other.full));

@@ -15,13 +15,17 @@ export interface MillraceOptions {
   readonly over?: 'grpc' | 'http';
   /** What is run; nothing worth the name unless said. */
   readonly document?: object;
+  /** Nothing remains of a job, as with graphile-worker; everything unless said. */
+  readonly keep?: 'none';
 }
 
 const SUCCEEDED = 2;
 
 /** A leader process and worker processes, with jobs submitted over gRPC or by the shipped HTTP client. */
 export async function startMillrace(options: MillraceOptions): Promise<Contender> {
-  const { url, slots, environment = {}, document = jobOf('echo', { id: 1 }) } = options;
+  const { url, slots, environment = {}, keep } = options;
+  const plain = options.document ?? jobOf('echo', { id: 1 });
+  const document = keep === undefined ? plain : { ...plain, keep };
   const folder = new Folder();
   const workers: BenchProcess[] = [];
   const leader = await startLeader({ database: url, folder, environment });
@@ -33,7 +37,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Contender
   const isHttp = options.over === 'http';
   const client = isHttp ? new HttpSubmitter(leader.url) : new GrpcSubmitter([leader.grpc]);
   return {
-    name: isHttp ? 'millrace-http' : 'millrace',
+    name: `millrace${isHttp ? '-http' : ''}${keep === undefined ? '' : `, keep ${keep}`}`,
     processes: { leader: [leader.process.pid], workers: workers.map(({ pid }) => pid) },
     submit: (count) => client.submitMany(count, document),
     async isDone() {
@@ -47,7 +51,7 @@ export async function startMillrace(options: MillraceOptions): Promise<Contender
     },
     pauseWorkers: () => workers.forEach((worker) => worker.kill('SIGSTOP')),
     resumeWorkers: () => workers.forEach((worker) => worker.kill('SIGCONT')),
-    audit: (submitted) => audit(sql, url, submitted),
+    audit: (submitted) => audit(sql, url, submitted, keep === undefined),
     async close() {
       client.close();
       for (const worker of workers) await worker.end();
@@ -58,10 +62,20 @@ export async function startMillrace(options: MillraceOptions): Promise<Contender
   };
 }
 
-async function audit(sql: postgres.Sql, url: string, submitted: number): Promise<void> {
+async function audit(
+  sql: postgres.Sql,
+  url: string,
+  submitted: number,
+  areKept: boolean,
+): Promise<void> {
   const store = await openPostgresStore({ url });
   // Only the tables can list nodes, so they have everything then.
   await store.nodes(0);
+  if (areKept) await auditRows(sql, submitted);
+  await auditStore(store, submitted);
+}
+
+async function auditRows(sql: postgres.Sql, submitted: number): Promise<void> {
   const [jobs] = await sql`
     select count(*) filter (where state = ${SUCCEEDED}) as succeeded, count(*) as jobs
       from millrace.job`;
@@ -69,5 +83,4 @@ async function audit(sql: postgres.Sql, url: string, submitted: number): Promise
   expectCount('jobs are there', jobs?.['jobs'], submitted);
   expectCount('jobs succeeded', jobs?.['succeeded'], submitted);
   expectCount('results', results?.['results'], submitted);
-  await auditStore(store, submitted);
 }

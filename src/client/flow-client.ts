@@ -22,6 +22,7 @@ import type {
 } from './client.ts';
 import type { DatedJob } from './answers.ts';
 import { HttpClient } from './http-client.ts';
+import { Handle, type Read } from './job-handle.ts';
 import { JobError } from './job-error.ts';
 import type {
   BulkOptions,
@@ -51,13 +52,10 @@ export interface Backing {
   readonly onClose?: () => Promise<void>;
 }
 
-type Read<O> = (result: Json) => O | Promise<O>;
-
 export class FlowClient extends HttpClient implements Client {
   readonly schedules: Schedules;
   readonly sql: Sql;
   readonly #backing: Backing;
-  readonly #readers: WeakMap<object, Read<unknown>> = new WeakMap();
   #closing: Promise<void> | null = null;
 
   constructor(options: ClientOptions, backing: Backing = {}) {
@@ -73,10 +71,7 @@ export class FlowClient extends HttpClient implements Client {
   ): Promise<JobHandle<ResultOfJob<What>>> {
     const { document, tasks, readResult } = await submissionOf(what, input);
     await this.#offer(tasks);
-    const { id, isNew } = await this.submitDocument(
-      withJobFields(document, submitFields(options, Date.now())),
-      options,
-    );
+    const { id, isNew } = await this.submitDocument(withOptions(document, options), options);
     return this.#handle(id, isNew, readResult as Read<ResultOfJob<What>>);
   }
 
@@ -111,8 +106,10 @@ export class FlowClient extends HttpClient implements Client {
     options?: CallOptions,
   ): Promise<readonly (JobHandle<unknown> | Error)[]> {
     const read = await Promise.all(jobs.map(readSubmission));
-    const good = read.flatMap((each) => (each instanceof Error ? [] : [each]));
-    await this.#offer([...new Set(good.flatMap(({ tasks }) => tasks))]);
+    const good = read.filter((each): each is ReadJob => !(each instanceof Error));
+    const known = new Set<TaskDefinition>();
+    for (const { tasks } of good) for (const task of tasks) known.add(task);
+    await this.#offer([...known]);
     const documents = good.map(({ document }) => document);
     const answers = await this.submitDocuments(documents, options);
     let at = 0;
@@ -137,10 +134,10 @@ export class FlowClient extends HttpClient implements Client {
 
   result<O>(job: JobHandle<O>, options?: CallOptions): Promise<O>;
   result(job: string, options?: CallOptions): Promise<Json>;
-  async result(job: JobRef, options?: CallOptions): Promise<unknown> {
-    const read = typeof job === 'string' ? undefined : this.#readers.get(job);
-    const result = await this.awaitResult(job, options);
-    return read === undefined ? result : read(result);
+  result(job: JobRef, options?: CallOptions): Promise<unknown> {
+    const read = Handle.readerOf(job);
+    const result = this.awaitResult(job, options);
+    return read === null ? result : result.then(read);
   }
 
   /** Throws `JobError` unless the job succeeds. */
@@ -156,7 +153,7 @@ export class FlowClient extends HttpClient implements Client {
   fork<O>(job: JobHandle<O>, from: string, options?: ForkOptions): Promise<JobHandle<O>>;
   fork(job: string, from: string, options?: ForkOptions): Promise<JobHandle<Json>>;
   async fork(job: JobRef, from: string, options: ForkOptions = {}): Promise<JobHandle<unknown>> {
-    const read = typeof job === 'string' ? undefined : this.#readers.get(job);
+    const read = Handle.readerOf(job);
     const { jobId = uuidv7() } = options;
     const { id } = await this.forkJob(job, from, { ...options, jobId });
     return this.#handle(id, id === jobId, read ?? ((result) => result));
@@ -198,20 +195,7 @@ export class FlowClient extends HttpClient implements Client {
   }
 
   #handle<O>(id: string, isNew: boolean, read: Read<O>): JobHandle<O> {
-    const handle: JobHandle<O> = {
-      id,
-      isNew,
-      result: (options) => this.result(handle, options),
-      ended: (options) => this.ended(id, options),
-      watch: (options) => this.watch(id, options),
-      cancel: (reason) => this.cancel(id, reason),
-      signal: (name, value) => this.signal(id, name, value),
-      setPriority: (priority) => this.setPriority(id, priority),
-      reschedule: (runAt) => this.reschedule(id, { runAt }),
-      job: () => this.job(id),
-    };
-    this.#readers.set(handle, read);
-    return handle;
+    return new Handle(this, { id, isNew }, read);
   }
 }
 
@@ -220,10 +204,16 @@ type ReadJob = Awaited<ReturnType<typeof submissionOf>>;
 async function readSubmission({ what, input, options = {} }: Submission): Promise<ReadJob | Error> {
   try {
     const { document, ...rest } = await submissionOf(what, input);
-    return { document: withJobFields(document, submitFields(options, Date.now())), ...rest };
+    return { document: withOptions(document, options), ...rest };
   } catch (error) {
     return error instanceof Error ? error : new Error(String(error));
   }
+}
+
+function withOptions(document: ReadJob['document'], options: SubmitOptions): ReadJob['document'] {
+  // Most say nothing.
+  if (Object.keys(options).length === 0) return document;
+  return withJobFields(document, submitFields(options, Date.now()));
 }
 
 function noAnswer(): MillraceError {

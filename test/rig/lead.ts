@@ -11,7 +11,7 @@ import type {
 } from '../../src/scheduler/core/index.ts';
 import { Leader, cronCalendar } from '../../src/scheduler/coordinator/index.ts';
 import type { LeaderOptions } from '../../src/scheduler/coordinator/index.ts';
-import { deferred } from '../../src/kit/index.ts';
+import { deferred, defined } from '../../src/kit/index.ts';
 import { ownHandshake } from '../../src/scheduler/contract/index.ts';
 import type {
   CommittedEvents,
@@ -45,7 +45,7 @@ let terms = 0;
 
 export interface LeadOptions extends Pick<
   LeaderOptions,
-  'planner' | 'backlogMax' | 'onFault' | 'onPruneFailed' | 'webhookSecrets'
+  'planner' | 'backlogMax' | 'worthBytes' | 'onFault' | 'onPruneFailed' | 'webhookSecrets'
 > {
   readonly settings?: Partial<Settings>;
   readonly onCommitted?: (committed: CommittedEvents) => void;
@@ -77,7 +77,7 @@ export async function lead(
     elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
     onCommitted: ({ events }, at) => given.onCommitted?.({ term: campaign.term.id, events, at }),
     onEnd: ended.resolve,
-    ...(given.backlogMax === undefined ? {} : { backlogMax: given.backlogMax }),
+    ...defined({ backlogMax: given.backlogMax, worthBytes: given.worthBytes }),
     ...(given.webhookSecrets === undefined ? {} : { webhookSecrets: given.webhookSecrets }),
     ...(given.onPruneFailed === undefined ? {} : { onPruneFailed: given.onPruneFailed }),
     ...(given.onFault === undefined ? {} : { onFault: given.onFault }),

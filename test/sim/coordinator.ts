@@ -26,6 +26,7 @@ export interface CoordinatorOptions {
   readonly random: Random;
   readonly settings: Settings;
   readonly backlogMax: number;
+  readonly worthBytes: number;
   readonly openStore: (life: Life) => Store;
   readonly onLead: (leader: Leader) => void;
   readonly isProcessGone: (process: string) => boolean;
@@ -65,13 +66,14 @@ export class Coordinator implements Host<CoordinatorService> {
   }
 
   #boot(life: Life): void {
-    const { name, world, random, settings, backlogMax, openStore, onLead } = this.#options;
+    const { name, world, random, settings, backlogMax, worthBytes, openStore, onLead } = this.#options;
     const { isProcessGone, onFault } = this.#options;
     const election = new LeaderElection({
       store: openStore(life),
       clock: life.clock,
       settings,
       backlogMax,
+      worthBytes,
       calendar: cronCalendar,
       isAudited: true,
       unpackedJobs: 1,

@@ -42,17 +42,30 @@ const WRITES: ReadonlySet<string> = new Set([
 
 /** The store as seen through the link. */
 export function storeThrough<S extends Store>(link: StoreLink, shared: S): S {
+  const line = { arrivesMs: 0 };
   return new Proxy(shared, {
     get(target, name) {
       const member: unknown = Reflect.get(target, name, target);
       if (typeof member !== 'function') return member;
       return (...args: unknown[]) =>
-        request(link, String(name), () => Promise.resolve(member.apply(target, args) as unknown));
+        request(link, line, String(name), () =>
+          Promise.resolve(member.apply(target, args) as unknown),
+        );
     },
   });
 }
 
-function request<T>(link: StoreLink, name: string, act: () => Promise<T>): Promise<T> {
+/** Commits travel on one connection: a later one may be lost alone, but does not overtake. */
+interface Line {
+  arrivesMs: number;
+}
+
+function request<T>(
+  link: StoreLink,
+  line: Line,
+  name: string,
+  act: () => Promise<T>,
+): Promise<T> {
   const { life, world, random, conditions } = link;
   const answer = deferred<T>();
   const isWrite = WRITES.has(name);
@@ -78,7 +91,12 @@ function request<T>(link: StoreLink, name: string, act: () => Promise<T>): Promi
   const { usualMs, worstMs } = conditions;
   const isDoomed = random.chance(0.5);
   const isRefused = COMMITS.has(name) && random.chance(conditions.refuseRate);
-  world.after(random.delayMs(usualMs, worstMs), () => {
+  let delayMs = random.delayMs(usualMs, worstMs);
+  if (COMMITS.has(name)) {
+    line.arrivesMs = Math.max(line.arrivesMs, world.nowMs + delayMs);
+    delayMs = line.arrivesMs - world.nowMs;
+  }
+  world.after(delayMs, () => {
     if (isRefused) return respond(link, name, giveUp, () => settle(() => answer.reject(refused())));
     if (!isReachable(link) || (life.isOver && isDoomed)) return;
     act().then(

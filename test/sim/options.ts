@@ -44,6 +44,8 @@ export interface SimulationOptions {
   readonly storeLossRate: number;
   readonly storeRefuseRate: number;
   readonly backlogMax: number;
+  /** A batch of so many bytes is written while others still are. */
+  readonly worthBytes: number;
   readonly storeUsualMs: number;
   readonly storeWorstMs: number;
   readonly faults: FaultRates;
@@ -115,6 +117,7 @@ function drawUsual(seed: number): SimulationOptions {
     storeLossRate: some(random, 0.4, 0.002, 0.03),
     storeRefuseRate: some(random, 0.2, 0.002, 0.05),
     backlogMax: random.chance(0.2) ? random.whole(3, 30) : 10_000,
+    worthBytes: new Random(seed).fork('pipeline').pick([1, 1, 1_000, 10_000]),
     storeUsualMs: random.between(0.5, 20),
     storeWorstMs: random.chance(0.3) ? random.between(100, settings.leaderTtlMs * 1.5) : 50,
     faults: { ...drawFaults(random), rewindMs: drawRewinds(new Random(seed).fork('rewinds')) },

@@ -164,6 +164,7 @@ export class Simulation {
       random,
       settings: this.options.settings,
       backlogMax: this.options.backlogMax,
+      worthBytes: this.options.worthBytes,
       openStore: (life) => {
         const link = { life, world, network, conditions, random: random.fork('store') };
         const plain = storeThrough(link, this.#shared);

@@ -287,7 +287,7 @@ class WorkerRun {
       onStuck: (why) => this.#events.onDeath(why),
     });
     return {
-      change: (change) => thread.run(() => loop.change(change)),
+      moved: (held) => thread.run(() => loop.moved(held)),
       offer: (executors) => thread.run(() => loop.offer(executors)),
       heard: (no) => thread.run(() => loop.heard(no)),
       stop: () => thread.run(() => loop.stop()),

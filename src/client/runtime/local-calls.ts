@@ -59,33 +59,47 @@ export class LocalCalls {
     return JSON.parse(text) as DatedJob;
   }
 
-  /** The result of a job that has succeeded, or the job that has not. */
-  async result(
+  /** The result of a job that has succeeded, or the job that has not. Thousands are waited for at the same time. */
+  result(
     id: JobId,
     options: Limited<CallOptions>,
   ): Promise<{ readonly result: Json } | { readonly job: DatedJob }> {
     const { signal } = options;
-    const answer = await this.#untilAnswered(options, () => this.#jobs.result(id, signal));
-    return 'result' in answer
-      ? { result: JSON.parse(answer.result) as Json }
-      : { job: JSON.parse(answer.job) as DatedJob };
+    const ask = () => this.#jobs.result(id, signal);
+    return this.#untilAnswered(options, ask).then((answer) =>
+      typeof answer === 'string'
+        ? { result: JSON.parse(answer) as Json }
+        : { job: JSON.parse(answer.job) as DatedJob },
+    );
   }
 
   /** What is refused for the moment is asked again, a little later. */
-  async #untilAnswered<T>(
-    { signal, retriesForever = false }: Limited<CallOptions>,
+  #untilAnswered<T>(
+    options: Limited<CallOptions>,
     ask: (isRepeated: boolean) => Promise<T>,
   ): Promise<T> {
+    const sinceMs = this.#pace.clock.monotonicMs();
+    return ask(false).catch((error: unknown) => this.#askAgain(options, ask, sinceMs, error));
+  }
+
+  async #askAgain<T>(
+    { signal, retriesForever = false }: Limited<CallOptions>,
+    ask: (isRepeated: boolean) => Promise<T>,
+    sinceMs: number,
+    refused: unknown,
+  ): Promise<T> {
     const { clock, random, retryBudgetMs } = this.#pace;
-    const untilMs = clock.monotonicMs() + (retriesForever ? Infinity : retryBudgetMs);
+    const untilMs = sinceMs + (retriesForever ? Infinity : retryBudgetMs);
+    let why = refused;
     for (let tries = 1; ; tries += 1) {
+      if (signal.aborted || !isMillraceError(why) || !isPassing(why)) throw why;
+      const delayMs = backoffMs(BACKOFF, tries, random);
+      if (clock.monotonicMs() + delayMs > untilMs) throw why;
+      await sleep(clock, delayMs, signal);
       try {
-        return await ask(tries > 1);
+        return await ask(true);
       } catch (error) {
-        if (signal.aborted || !isMillraceError(error) || !isPassing(error)) throw error;
-        const delayMs = backoffMs(BACKOFF, tries, random);
-        if (clock.monotonicMs() + delayMs > untilMs) throw error;
-        await sleep(clock, delayMs, signal);
+        why = error;
       }
     }
   }

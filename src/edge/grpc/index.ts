@@ -6,7 +6,6 @@
 export type { ClientTls, ConnectionOptions } from './client/connections.ts';
 export { LeaderChannel } from './client/leader-channel.ts';
 export type { LeaderChannelOptions } from './client/leader-channel.ts';
-export { packLeases, readLeases } from './codec/packed-leases.ts';
 export { remoteReader } from './client/remote-reader.ts';
 export { workerChannel } from './client/worker-channel.ts';
 export { keepAliveFor } from './limits.ts';

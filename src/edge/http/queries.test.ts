@@ -218,7 +218,7 @@ describe('looking', () => {
       }
     }
     const end = { kind: 'job.succeeded', jobId: 'made-1' } as EventView;
-    waits?.committed({ events: [end] });
+    waits?.committed({ events: [end], jobUpdates: [], results: [] });
     expect((await waiting).body).toMatchObject({ state: 'succeeded' });
     expect((await get('/made-1?wait=60000')).body.state).toBe('succeeded');
   });

@@ -19,7 +19,7 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import { errorParts } from './messages.ts';
 import type { PortCaller } from './port-caller.ts';
-import type { Method } from './port-server.ts';
+import type { LocalMethods, Method } from './port-server.ts';
 
 /** Documents are JSON text: what is copied between threads need not be JSON. */
 export interface LocalSubmit {
@@ -59,8 +59,11 @@ export interface LocalJobs {
   result(id: JobId, signal: AbortSignal): Promise<LocalResult>;
 }
 
-/** JSON text, of the result or of the job. */
-type LocalResult = { readonly result: string } | { readonly job: string };
+/** JSON text: the result alone, or within an object the job that has none. */
+export type LocalResult = string | { readonly job: string };
+
+/** Calls `tell` when the job has ended, with its result where that is known: see `JobMethodsOptions`. */
+export type WhenEnded = (id: JobId, tell: (result: string | null) => void) => (() => void) | null;
 
 export function localJobs(caller: PortCaller): LocalJobs {
   return {
@@ -84,6 +87,11 @@ export interface JobMethodsOptions {
   readonly textOf: (job: ReadJob, asOf: AsOf<Date>) => string;
   /** Settles when the job has ended or is unknown, at the latest after `ms` or when the signal aborts. */
   readonly ended: (id: JobId, ms: number, signal: AbortSignal) => Promise<void>;
+  /**
+   * Tells once, with the result of a job that has succeeded, or with null when somebody has to look at the job. Returns how
+   * to wait no longer; null when somebody has to look at once.
+   */
+  readonly whenEnded: WhenEnded;
   /** What submissions may take in memory together, here and at other listeners of the process. */
   readonly intake: ByteBudget;
   /** Of one submission. */
@@ -97,9 +105,9 @@ const WAIT_MS = 20_000;
 /** As deep as a signal or a result may be. What is deeper cannot be written again by the platform. */
 const DEPTH_MAX = 1_000;
 
-export function jobMethods(options: JobMethodsOptions): Record<string, Method> {
+export function jobMethods(options: JobMethodsOptions): Required<LocalMethods> {
   const { jobs, onSubmitted } = options;
-  return {
+  const methods: Record<string, Method> = {
     submit: async ({ jobId, text, trace }: LocalSubmit) => {
       const service = jobs();
       const place = readTrace(trace.traceparent, trace.tracestate);
@@ -126,7 +134,30 @@ export function jobMethods(options: JobMethodsOptions): Record<string, Method> {
       });
     },
     ended: (id: JobId, signal) => endOf(options, id, signal()),
-    result: (id: JobId, signal) => resultOf(options, id, signal()),
+  };
+  return {
+    methods,
+    waits: { result: (id: JobId, ...settle) => whenResult(options, id, ...settle) },
+  };
+}
+
+/** A list of jobs is mostly waited for to be done: the commit that ends a job brings its result. */
+function whenResult(
+  options: JobMethodsOptions,
+  id: JobId,
+  answer: (result: LocalResult) => void,
+  refuse: (error: unknown) => void,
+): () => void {
+  let looking: AbortController | null = null;
+  const look = (): void => {
+    looking = new AbortController();
+    resultOf(options, id, looking.signal).then(answer, refuse);
+  };
+  const leave = options.whenEnded(id, (result) => (result === null ? look() : answer(result)));
+  if (leave === null) look();
+  return () => {
+    leave?.();
+    looking?.abort();
   };
 }
 
@@ -146,7 +177,7 @@ async function endOf(
   }
 }
 
-/** A list of jobs is mostly waited for to be done: the whole of each job would cost more than to run it. */
+/** The whole of each job would cost more than to run it. */
 async function resultOf(
   options: JobMethodsOptions,
   id: JobId,
@@ -154,7 +185,7 @@ async function resultOf(
 ): Promise<LocalResult> {
   await options.ended(id, WAIT_MS, signal);
   const result = signal.aborted ? null : ((await options.reader.resultOf?.(id)) ?? null);
-  return result === null ? { job: await endOf(options, id, signal) } : { result };
+  return result ?? { job: await endOf(options, id, signal) };
 }
 
 const submitted = ({ jobId: id, state, changed: isNew }: JobReply): LocalSubmitted => ({

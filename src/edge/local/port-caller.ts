@@ -1,14 +1,17 @@
 /** One end of a message port: the one that asks. Calls of one turn of the event loop travel together. */
 import type { MessagePort } from 'node:worker_threads';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { type Answered, portClosed, type Sent } from './messages.ts';
+import type { ErrorParts } from '../../scheduler/core/index.ts';
+import { type Answered, eachIn, ITEMS, portClosed, type Sent } from './messages.ts';
 
 interface Waiting {
   readonly resolve: (value: unknown) => void;
   readonly reject: (error: unknown) => void;
+  readonly under: SignalCalls | null;
 }
 
 interface SignalCalls {
+  readonly signal: AbortSignal;
   readonly calls: Set<number>;
   readonly cancel: () => void;
 }
@@ -19,13 +22,15 @@ export class PortCaller {
   /** The calls that end with a signal. */
   readonly #bySignal: Map<AbortSignal, SignalCalls> = new Map();
   #last = 0;
-  #queue: Sent[] = [];
+  #queue: unknown[] = [];
   #isClosed = false;
 
   constructor(port: MessagePort) {
     this.#port = port;
-    port.on('message', (answers: readonly Answered[]) => {
-      for (const answer of answers) this.#answered(answer);
+    port.on('message', (answers: Answered) => {
+      for (let at = 0; at < answers.length; at += ITEMS) {
+        this.#answered(answers[at] as number, answers[at + 1] === true, answers[at + 2]);
+      }
     });
     port.on('close', () => this.#over());
   }
@@ -36,11 +41,13 @@ export class PortCaller {
     if (this.#isClosed) return Promise.reject(portClosed());
     this.#last += 1;
     const no = this.#last;
+    const under = signal === undefined ? null : this.#callsOf(signal);
+    under?.calls.add(no);
     const answer = new Promise<unknown>((resolve, reject) => {
-      this.#waiting.set(no, { resolve, reject });
+      this.#waiting.set(no, { resolve, reject, under });
     });
-    this.#send([no, method, args]);
-    return signal === undefined ? answer : this.#cancellable(no, answer, signal);
+    this.#send(no, method, args);
+    return answer;
   }
 
   /** The thread may end although this port is open. */
@@ -53,49 +60,44 @@ export class PortCaller {
     this.#over();
   }
 
-  async #cancellable(no: number, answer: Promise<unknown>, signal: AbortSignal): Promise<unknown> {
-    const calls = this.#callsOf(signal);
-    calls.add(no);
-    try {
-      return await answer;
-    } finally {
-      calls.delete(no);
-      if (calls.size === 0) this.#forget(signal);
-    }
-  }
-
   /** One listener for all calls of a signal: each further one is compared with all before it, and a list of jobs has
    * thousands of calls under one signal. */
-  #callsOf(signal: AbortSignal): Set<number> {
+  #callsOf(signal: AbortSignal): SignalCalls {
     const known = this.#bySignal.get(signal);
-    if (known !== undefined) return known.calls;
+    if (known !== undefined) return known;
     const calls = new Set<number>();
     const cancel = (): void => {
       for (const no of calls) this.#cancel(no, signal);
     };
-    this.#bySignal.set(signal, { calls, cancel });
+    const under = { signal, calls, cancel };
+    this.#bySignal.set(signal, under);
     signal.addEventListener('abort', cancel, { once: true });
-    return calls;
+    return under;
   }
 
-  #forget(signal: AbortSignal): void {
-    const known = this.#bySignal.get(signal);
-    if (known === undefined) return;
-    this.#bySignal.delete(signal);
-    signal.removeEventListener('abort', known.cancel);
+  /** The call of this number waits no longer. */
+  #take(no: number): Waiting | undefined {
+    const waiting = this.#waiting.get(no);
+    this.#waiting.delete(no);
+    const under = waiting?.under ?? null;
+    if (under === null) return waiting;
+    under.calls.delete(no);
+    if (under.calls.size > 0) return waiting;
+    this.#bySignal.delete(under.signal);
+    under.signal.removeEventListener('abort', under.cancel);
+    return waiting;
   }
 
   #cancel(no: number, signal: AbortSignal): void {
-    const waiting = this.#waiting.get(no);
+    const waiting = this.#take(no);
     if (waiting === undefined) return;
-    this.#waiting.delete(no);
-    if (!this.#isClosed) this.#send([no]);
+    if (!this.#isClosed) this.#send(no, null, null);
     waiting.reject(signal.reason);
   }
 
-  #send(sent: Sent): void {
-    this.#queue.push(sent);
-    if (this.#queue.length === 1) queueMicrotask(() => this.#flush());
+  #send(no: number, method: string | null, args: unknown): void {
+    this.#queue.push(no, method, args);
+    if (this.#queue.length === ITEMS) queueMicrotask(() => this.#flush());
   }
 
   #flush(): void {
@@ -103,35 +105,29 @@ export class PortCaller {
     this.#queue = [];
     if (this.#isClosed) return;
     try {
-      this.#port.postMessage(queue, []);
+      this.#port.postMessage(queue satisfies Sent, []);
     } catch {
       // Something in it cannot be copied: only that call fails.
-      for (const sent of queue) this.#sendAlone(sent);
+      for (const sent of eachIn(queue)) this.#sendAlone(sent);
     }
   }
 
   #sendAlone(sent: Sent): void {
     try {
-      this.#port.postMessage([sent], []);
+      this.#port.postMessage(sent, []);
     } catch (error) {
-      const waiting = this.#waiting.get(sent[0]);
-      this.#waiting.delete(sent[0]);
-      waiting?.reject(error);
+      this.#take(sent[0] as number)?.reject(error);
     }
   }
 
-  #answered(answer: Answered): void {
-    const [no, isOk] = answer;
-    const waiting = this.#waiting.get(no);
-    this.#waiting.delete(no);
-    if (isOk) waiting?.resolve(answer[2]);
-    else waiting?.reject(new MillraceError(answer[2]));
+  #answered(no: number, isOk: boolean, value: unknown): void {
+    const waiting = this.#take(no);
+    if (isOk) waiting?.resolve(value);
+    else waiting?.reject(new MillraceError(value as ErrorParts));
   }
 
   #over(): void {
     this.#isClosed = true;
-    const waiting = [...this.#waiting.values()];
-    this.#waiting.clear();
-    for (const { reject } of waiting) reject(portClosed());
+    for (const no of [...this.#waiting.keys()]) this.#take(no)?.reject(portClosed());
   }
 }

@@ -23,7 +23,7 @@ import {
   servePort,
   workerMethods,
 } from './index.ts';
-import type { LocalJobs, Method } from './index.ts';
+import type { LocalJobs, LocalMethods, WhenEnded } from './index.ts';
 
 const never = new AbortController().signal;
 const AS_OF = { seq: 1, at: new Date(0) } satisfies AsOf<Date>;
@@ -34,6 +34,7 @@ let polled: Session[];
 let faults: unknown[];
 let submitted: number;
 let ends: (id: JobId) => Promise<void>;
+let tells: WhenEnded;
 let states: Map<string, string>;
 const open: PortCaller[] = [];
 
@@ -44,6 +45,7 @@ beforeEach(async () => {
   faults = [];
   submitted = 0;
   ends = () => Promise.resolve();
+  tells = () => null;
   states = new Map();
 });
 
@@ -51,9 +53,9 @@ afterEach(() => {
   for (const caller of open.splice(0)) caller.close();
 });
 
-function serve(methods: Record<string, Method>): PortCaller {
+function serve(methods: LocalMethods['methods'], waits: LocalMethods['waits'] = {}): PortCaller {
   const { port1, port2 } = new MessageChannel();
-  servePort({ port: port2, methods, onFault: (error) => faults.push(error) });
+  servePort({ port: port2, methods, waits, onFault: (error) => faults.push(error) });
   const caller = new PortCaller(port1);
   open.push(caller);
   return caller;
@@ -74,17 +76,17 @@ function jobs(bytesMax = 1_000_000): LocalJobs {
       return Promise.resolve({ asOf: AS_OF, value });
     },
   };
-  const caller = serve(
-    jobMethods({
-      jobs: () => led.leader.jobs,
-      reader,
-      textOf: (job) => JSON.stringify(job),
-      ended: (id) => ends(id),
-      intake: budgetFor(1e9, bytesMax),
-      bytesMax,
-      onSubmitted: (count) => (submitted += count),
-    }),
-  );
+  const { methods, waits } = jobMethods({
+    jobs: () => led.leader.jobs,
+    reader,
+    textOf: (job) => JSON.stringify(job),
+    ended: (id) => ends(id),
+    whenEnded: (...wait) => tells(...wait),
+    intake: budgetFor(1e9, bytesMax),
+    bytesMax,
+    onSubmitted: (count) => (submitted += count),
+  });
+  const caller = serve(methods, waits);
   return localJobs(caller);
 }
 
@@ -268,7 +270,7 @@ test('a call that cannot be cloned fails alone, and internal errors are logged',
 test('a program that waits for a result gets that alone, or the job that has none', async () => {
   states.set('good', 'succeeded').set('bad', 'failed');
   const port = jobs();
-  expect(await port.result('good' as JobId, never)).toEqual({ result: '{"n":1}' });
+  expect(await port.result('good' as JobId, never)).toBe('{"n":1}');
   const { job = '' } = (await port.result('bad' as JobId, never)) as { job?: string };
   expect(JSON.parse(job)).toEqual({ id: 'bad', state: 'failed' });
   await expect(port.result('none' as JobId, never)).rejects.toMatchObject({ code: 'not_found' });
@@ -294,4 +296,30 @@ test('a signal ends all calls under it that have no answer, and no other', async
   await parked.promise;
   expect(await kept).toBe(4);
   await expect(caller.call('echo', 5, one.signal)).rejects.toBe(reason);
+});
+
+test('the result of a job that goes on is told with its end, or looked for', async () => {
+  const waiting = new Map<string, (result: string | null) => void>();
+  const left: string[] = [];
+  const parked = deferred<unknown>();
+  tells = (id, tell) => {
+    waiting.set(id, tell);
+    if (waiting.size === 3) parked.resolve(null);
+    return () => void left.push(id);
+  };
+  states.set('looked', 'succeeded');
+  const port = jobs();
+  const life = new AbortController();
+  const told = port.result('told' as JobId, never);
+  const looked = port.result('looked' as JobId, never);
+  const gone = port.result('gone' as JobId, life.signal);
+  await parked.promise;
+  waiting.get('told')?.('2');
+  waiting.get('looked')?.(null);
+  expect(await Promise.all([told, looked])).toEqual(['2', '{"n":1}']);
+  life.abort(new Error('enough'));
+  await expect(gone).rejects.toThrow('enough');
+  // In order behind it.
+  await expect(port.ended('none' as JobId, never)).rejects.toMatchObject({ code: 'not_found' });
+  expect(left).toEqual(['gone']);
 });

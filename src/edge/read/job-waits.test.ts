@@ -1,8 +1,8 @@
-import { beforeEach, expect, test } from 'vitest';
-import type { EventView, JobId, JobRow, LogKind } from '../../scheduler/core/index.ts';
+import { beforeEach, describe, expect, test } from 'vitest';
+import type { EventView, JobId, JobRow, LogKind, ResultRow } from '../../scheduler/core/index.ts';
 import { settled } from '../../kit/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
-import { JobWaits } from './job-waits.ts';
+import { type CommittedRows, JobWaits } from './job-waits.ts';
 
 const id = 'j' as JobId;
 const never = new AbortController().signal;
@@ -36,7 +36,10 @@ beforeEach(() => {
 });
 
 const endOf = (jobId: JobId, kind: LogKind = 'job.succeeded'): EventView =>
-  ({ kind, jobId }) as EventView;
+  ({ kind, jobId, jobNo: 7 }) as EventView;
+const commit = (...events: readonly EventView[]): CommittedRows => ({
+  ...{ events, jobUpdates: [], results: [] },
+});
 
 /** Whether somebody still waits. */
 async function isWaiting(promise: Promise<void>): Promise<boolean> {
@@ -49,15 +52,15 @@ async function isWaiting(promise: Promise<void>): Promise<boolean> {
 test('on the leader, the commit that ends the job wakes waiting callers', async () => {
   const waiting = waits.ended(id, 60_000, never);
   expect(await isWaiting(waiting)).toBe(true);
-  waits.committed({ events: [endOf(id)] });
+  waits.committed(commit(endOf(id)));
   expect(await isWaiting(waiting)).toBe(true);
   expect(reads).toBe(0);
   // Over in memory, and not committed yet.
   live = false;
-  waits.committed({ events: [endOf(id)] });
+  waits.committed(commit(endOf(id)));
   expect(await isWaiting(waiting)).toBe(true);
   committed = true;
-  waits.committed({ events: [endOf(id)] });
+  waits.committed(commit(endOf(id)));
   await waiting;
   expect(reads).toBe(0);
 });
@@ -69,7 +72,7 @@ test('other commits wake nobody', async () => {
   waits = new JobWaits({ clock, store, leader: () => leader });
   const waiting = waits.ended(id, 60_000, never);
   expect(await isWaiting(waiting)).toBe(true);
-  waits.committed({ events: [endOf('other' as JobId), endOf(id, 'job.started')] });
+  waits.committed(commit(endOf('other' as JobId), endOf(id, 'job.started')));
   expect([await isWaiting(waiting), looks]).toEqual([true, 1]);
 });
 
@@ -113,4 +116,53 @@ test('a wait ends with its timeout or its abort', async () => {
   gone.abort();
   await other;
   await waits.ended(id, 1_000, AbortSignal.abort());
+});
+
+describe('without a promise for each', () => {
+  const job = { no: 7, state: 'succeeded', run: 2, taskCount: 1, output: null } as JobRow;
+  const result = { jobNo: 7, taskNo: 0, run: 2, body: '{"n":1}' } as ResultRow;
+  let told: (string | null)[];
+  beforeEach(() => (told = []));
+  const wait = () => waits.whenEnded(id, (text) => told.push(text));
+
+  test('the commit that ends a job tells its result, once', () => {
+    expect(wait()).not.toBeNull();
+    waits.committed({ ...commit(endOf('other' as JobId)), jobUpdates: [job], results: [result] });
+    expect(told).toEqual([]);
+    const end = { ...commit(endOf(id)), jobUpdates: [job], results: [result] };
+    waits.committed(end);
+    waits.committed(end);
+    expect(told).toEqual(['{"n":1}']);
+  });
+
+  test.each([
+    ['several tasks', { taskCount: 2 }, {}],
+    ['an output of its own', { output: '{}' }, {}],
+    ['another run', { run: 3 }, {}],
+    ['no success', { state: 'failed' }, {}],
+    ['a large result', {}, { body: 'x'.repeat(2 ** 20 + 1) }],
+  ] as const)('with %s somebody has to look', (_, of, its) => {
+    wait();
+    const jobUpdates = [{ ...job, ...of } as JobRow];
+    waits.committed({ ...commit(endOf(id)), jobUpdates, results: [{ ...result, ...its }] });
+    expect(told).toEqual([null]);
+  });
+
+  test('somebody has to look when the job is not one that goes on here', async () => {
+    live = false;
+    expect(wait()).toBeNull();
+    live = true;
+    wait();
+    live = null;
+    await clock.advance(1_000);
+    expect(told).toEqual([null]);
+  });
+
+  test('whoever leaves is told nothing, and the others are', () => {
+    const leave = wait();
+    wait();
+    leave?.();
+    waits.committed(commit(endOf(id, 'job.failed')));
+    expect(told).toEqual([null]);
+  });
 });

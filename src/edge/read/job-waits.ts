@@ -1,7 +1,6 @@
 /** Waiting for jobs to end. Where this node leads its memory says when; on other nodes the store is polled. */
 import { isFinished, isMillraceError } from '../../scheduler/core/index.ts';
-import type { JobId, LogKind } from '../../scheduler/core/index.ts';
-import type { CommittedEvents } from '../../scheduler/contract/index.ts';
+import type { JobId, JobNo, LogKind, NamedBatch } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
 
@@ -26,15 +25,24 @@ const ASK_EVERY_MS = 100;
 /** How often the leader's memory is looked at: it may have lost its term, and then hears of no end. */
 const LOOK_EVERY_MS = 1_000;
 
+/** What is larger is looked at with the job: it may not be shown. */
+const CHARS_MAX = 1024 * 1024;
+
+/** Of a commit. */
+export type CommittedRows = Pick<NamedBatch, 'events' | 'jobUpdates' | 'results'>;
+
 const ENDS: ReadonlySet<LogKind> = new Set<LogKind>([
   'job.succeeded',
   'job.failed',
   'job.cancelled',
 ]);
 
+/** Hears of the end of a job: with its result as JSON text where the commit has it, or null. */
+type Told = (result: string | null) => void;
+
 export class JobWaits {
   readonly #options: JobWaitsOptions;
-  readonly #waiting: Map<JobId, Set<() => void>> = new Map();
+  readonly #waiting: Map<JobId, readonly Told[]> = new Map();
   #isLooking = false;
 
   constructor(options: JobWaitsOptions) {
@@ -42,12 +50,43 @@ export class JobWaits {
   }
 
   /** The leader in this process has committed these. Only those who wait for a job that has ended hear of it. */
-  committed({ events }: Pick<CommittedEvents, 'events'>): void {
+  committed(rows: CommittedRows): void {
     if (this.#waiting.size === 0) return;
-    for (const { kind, jobId } of events) {
-      if (jobId === null || !ENDS.has(kind)) continue;
-      for (const look of this.#waiting.get(jobId) ?? []) look();
+    let results: ReadonlyMap<JobNo, string> | null = null;
+    for (const { kind, jobId, jobNo } of rows.events) {
+      if (jobId === null || jobNo === null || !ENDS.has(kind)) continue;
+      const waiting = this.#waiting.get(jobId);
+      if (waiting === undefined) continue;
+      results ??= onlyResults(rows);
+      const result = results.get(jobNo) ?? null;
+      for (const tell of waiting) tell(result);
     }
+  }
+
+  /**
+   * Calls `tell` once, when the job has ended or may have: with the result of a job that has succeeded, if the commit has
+   * it, or with null, and then somebody has to look. Returns how to wait no longer; null where the leader of this process
+   * does not know the job as one that goes on.
+   */
+  whenEnded(id: JobId, tell: Told): (() => void) | null {
+    if (this.#options.leader()?.isLive(id) !== true) return null;
+    const once: Told = (result) => {
+      leave();
+      tell(result);
+    };
+    const leave = this.#join(id, once);
+    this.#lookSoon();
+    return leave;
+  }
+
+  #join(id: JobId, told: Told): () => void {
+    const others = this.#waiting.get(id);
+    this.#waiting.set(id, others === undefined ? [told] : [...others, told]);
+    return () => {
+      const left = this.#waiting.get(id)?.filter((each) => each !== told) ?? [];
+      if (left.length === 0) this.#waiting.delete(id);
+      else this.#waiting.set(id, left);
+    };
   }
 
   /** Settles when the job has ended or is unknown, at the latest after `ms` or when the signal aborts. */
@@ -77,8 +116,8 @@ export class JobWaits {
     this.#options.clock.after(LOOK_EVERY_MS, () => {
       this.#isLooking = false;
       const memory = this.#options.leader();
-      for (const [id, looks] of this.#waiting) {
-        if (memory?.isLive(id) !== true) for (const look of looks) look();
+      for (const [id, waiting] of this.#waiting) {
+        if (memory?.isLive(id) !== true) for (const tell of waiting) tell(null);
       }
       this.#lookSoon();
     });
@@ -99,15 +138,23 @@ export class JobWaits {
 
   /** The next end of the job from now on. */
   #news(id: JobId): News {
-    const waiting = this.#waiting.get(id) ?? new Set();
-    this.#waiting.set(id, waiting);
-    const news = new News(() => {
-      waiting.delete(news.tell);
-      if (waiting.size === 0 && this.#waiting.get(id) === waiting) this.#waiting.delete(id);
-    });
-    waiting.add(news.tell);
+    const news = new News(() => leave());
+    const leave = this.#join(id, news.tell);
     return news;
   }
+}
+
+/** Of jobs that have succeeded: the results of those that are that of their only task, and came with this commit. */
+function onlyResults({ jobUpdates, results }: CommittedRows): ReadonlyMap<JobNo, string> {
+  const found = new Map<JobNo, string>();
+  if (results.length === 0) return found;
+  const jobs = new Map(jobUpdates.map((job) => [job.no, job]));
+  for (const { jobNo, run, body } of results) {
+    const job = jobs.get(jobNo);
+    const isWhole = job?.state === 'succeeded' && job.taskCount === 1 && job.output === null;
+    if (isWhole && job.run === run && body.length <= CHARS_MAX) found.set(jobNo, body);
+  }
+  return found;
 }
 
 class News {

@@ -5,6 +5,7 @@ import type {
   ErrorCode,
   JobId,
   LeaderAddress,
+  NamedBatch,
   Settings,
   TaskId,
   TermId,
@@ -25,12 +26,7 @@ import type {
 } from '../../scheduler/coordinator/index.ts';
 import { deferred, isProcessGone } from '../../kit/index.ts';
 import type { Clock, Deferred, Say } from '../../kit/index.ts';
-import type {
-  CommittedEvents,
-  Handshake,
-  Reader,
-  Session,
-} from '../../scheduler/contract/index.ts';
+import type { Handshake, Reader, Session } from '../../scheduler/contract/index.ts';
 import type { LeaderInfo, Store } from '../../scheduler/store/index.ts';
 import { EventFeed, StoreReader } from '../../edge/read/index.ts';
 import { LostJobs } from './lost-jobs.ts';
@@ -49,7 +45,8 @@ export interface CandidateOptions {
   readonly say: Say;
   readonly planner: QueryPlanner;
   /** After every commit. */
-  readonly onCommitted: (committed: CommittedEvents) => void;
+  /** With the rows of each commit, which are not to be kept. */
+  readonly onCommitted: (rows: NamedBatch) => void;
   readonly onLead: () => void;
   readonly measures: LeaderMeasures;
   readonly webhookSecrets: readonly string[];
@@ -126,8 +123,8 @@ export class Candidate implements Part {
       measures,
       webhookSecrets,
       webhooks,
-      onCommitted: (committed) => {
-        onCommitted(committed);
+      onCommitted: (committed, rows) => {
+        onCommitted(rows);
         this.#feed.committed(committed);
       },
       onFault: (fault) => this.#options.say(faultLine(fault), 'error'),

@@ -5,7 +5,7 @@ import type { MessagePort } from 'node:worker_threads';
 import { uuidv7 } from 'uuidv7';
 import { jobText, startApi } from '../../edge/http/index.ts';
 import { jobMethods, servePort, workerMethods } from '../../edge/local/index.ts';
-import type { Method } from '../../edge/local/index.ts';
+import type { LocalMethods, WhenEnded } from '../../edge/local/index.ts';
 import type { Api, Standing } from '../../edge/http/index.ts';
 import type { Config } from '../config/index.ts';
 import { cronCalendar } from '../../scheduler/coordinator/index.ts';
@@ -54,6 +54,7 @@ export interface QueryListeners {
   readonly service: QueryService;
   readonly shuffle: ShuffleSource;
   readonly registry: ResultRegistry;
+  readonly whenEnded: WhenEnded;
 }
 
 export class Listeners {
@@ -61,7 +62,7 @@ export class Listeners {
   readonly #rpc: RpcServer;
   readonly #api: Api;
   readonly #withdrawn: () => void;
-  readonly #methods: Readonly<Record<string, Method>>;
+  readonly #methods: LocalMethods;
   readonly #ports: Set<MessagePort> = new Set();
   readonly #onFault: (error: unknown) => void;
 
@@ -96,7 +97,7 @@ export class Listeners {
   serveLocal(port: MessagePort): void {
     this.#ports.add(port);
     port.once('close', () => this.#ports.delete(port));
-    servePort({ port, methods: this.#methods, onFault: this.#onFault });
+    servePort({ ...this.#methods, port, onFault: this.#onFault });
   }
 
   /** Updates the answer to health checks. */
@@ -114,34 +115,29 @@ export class Listeners {
 interface Opened {
   readonly rpc: RpcServer;
   readonly api: Api;
-  readonly methods: Readonly<Record<string, Method>>;
+  readonly methods: LocalMethods;
 }
 
 /** The hot path of a program that has this node in a thread. */
-function localMethods(
-  options: ListenersOptions,
-  intake: ByteBudget,
-  api: Api,
-): Readonly<Record<string, Method>> {
+function localMethods(options: ListenersOptions, intake: ByteBudget, api: Api): LocalMethods {
   const { config, gateway, reader, queries, onWorkerHeard, onWorkerRenewed } = options;
-  return {
-    ...workerMethods({
-      workers: () => gateway.leader().workers,
-      onPoll: onWorkerHeard,
-      onHeartbeat: onWorkerRenewed,
-    }),
-    ...(queries === null
-      ? {}
-      : jobMethods({
-          jobs: () => gateway.leader().jobs,
-          reader,
-          textOf: jobText,
-          ended: (id, ms, signal) => queries.service.ended(id, ms, signal),
-          intake,
-          bytesMax: config.node.requestBytesMax,
-          onSubmitted: (count) => api.countSubmitted(count),
-        })),
-  };
+  const ofWorkers = workerMethods({
+    workers: () => gateway.leader().workers,
+    onPoll: onWorkerHeard,
+    onHeartbeat: onWorkerRenewed,
+  });
+  if (queries === null) return { methods: ofWorkers };
+  const { methods, waits } = jobMethods({
+    jobs: () => gateway.leader().jobs,
+    reader,
+    textOf: jobText,
+    ended: (id, ms, signal) => queries.service.ended(id, ms, signal),
+    whenEnded: queries.whenEnded,
+    intake,
+    bytesMax: config.node.requestBytesMax,
+    onSubmitted: (count) => api.countSubmitted(count),
+  });
+  return { methods: { ...ofWorkers, ...methods }, waits };
 }
 
 function openRpc(options: ListenersOptions, intake: ByteBudget): Promise<RpcServer> {

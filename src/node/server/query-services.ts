@@ -9,7 +9,7 @@ import type { WithoutRoots } from '../../sql/catalog/index.ts';
 import type { Config } from '../config/index.ts';
 import type { LeaderGateway, QueryPlanner } from '../../scheduler/coordinator/index.ts';
 import { taskNo } from '../../scheduler/core/index.ts';
-import type { Explanation, JobId, TaskId } from '../../scheduler/core/index.ts';
+import type { Explanation, JobId, NamedBatch, TaskId } from '../../scheduler/core/index.ts';
 import { startPlanningEngine, startRowEngine } from '../../sql/engine/index.ts';
 import type { EngineLimits, PlanningEngine, RowEngine } from '../../sql/engine/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -21,7 +21,6 @@ import type {
   ResultRegistry,
   ShuffleSource,
 } from '../../scheduler/contract/index.ts';
-import type { CommittedEvents } from '../../scheduler/contract/index.ts';
 import { FragmentOutputs, QueryResults, ResultSpool, SqlPlanner } from '../../sql/planner/index.ts';
 import { registeredFigures } from '../../sql/planner/index.ts';
 import { FRAGMENT_EXECUTOR, decide, explainAnalyze } from '../../sql/plan/index.ts';
@@ -129,7 +128,10 @@ export class QueryServices {
   }
 
   /** The leader in this process has committed these. */
-  readonly committed = (events: CommittedEvents): void => this.#parts.waits.committed(events);
+  readonly committed = (rows: NamedBatch): void => this.#parts.waits.committed(rows);
+
+  /** See `JobWaits.whenEnded`. */
+  readonly whenEnded: JobWaits['whenEnded'] = (id, tell) => this.#parts.waits.whenEnded(id, tell);
 
   /** This node leads: the first query should not wait for a process to start. One that leads for a moment
    * only, for one program, is spared it. */

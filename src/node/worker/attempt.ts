@@ -3,7 +3,7 @@ import { setMaxListeners } from 'node:events';
 import type { Json, LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { classifyFailure, jsonText } from '../../tasks/executors/index.ts';
 import type { Executor, OutputStream, TaskLog } from '../../tasks/executors/index.ts';
-import type { Clock } from '../../kit/index.ts';
+import { type Clock, deferred } from '../../kit/index.ts';
 import type {
   ReadyAssignment,
   WorkerReport,
@@ -33,8 +33,8 @@ export interface AttemptHost {
 export class Attempt {
   readonly assignment: ReadyAssignment;
   readonly key: string;
-  /** Its number on this worker, as the heartbeat thread knows it. */
-  readonly id: number;
+  /** Where its lease stands in the `HeldTable`, once it is held. */
+  row = 0;
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   readonly #host: AttemptHost;
   #reason: MillraceError | null = null;
@@ -46,10 +46,12 @@ export class Attempt {
   #context: AttemptContext | null = null;
   /** Null before it runs, and where nothing is traced. */
   #span: AttemptSpan | null = null;
+  #isStartTold = false;
+  /** Of its end. */
+  #said: WorkerReport | null = null;
   #resolve: (item: WorkerReport | null) => void = () => {};
 
-  constructor(id: number, assignment: ReadyAssignment, host: AttemptHost, receivedAtMs: number) {
-    this.id = id;
+  constructor(assignment: ReadyAssignment, host: AttemptHost, receivedAtMs: number) {
     this.assignment = assignment;
     this.key = leaseKey(assignment.lease);
     this.#host = host;
@@ -86,7 +88,7 @@ export class Attempt {
 
   progress(fraction: number, note: string | null): void {
     if (this.state !== 'running' || this.isStopping) return;
-    this.#tell({ kind: 'progress', lease: this.lease, fraction: within(fraction), note });
+    this.tell({ kind: 'progress', lease: this.lease, fraction: within(fraction), note });
   }
 
   get log(): TaskLog {
@@ -103,11 +105,9 @@ export class Attempt {
   }
 
   /** Reports on the lease; this is also where its loss is noticed first. */
-  tell(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void): void {
-    this.#host.put(item, (verdict) => {
-      if (verdict === 'lost') this.#host.onLost(this);
-      onVerdict(verdict);
-    });
+  tell(item: WorkerReport, onVerdict?: (verdict: ItemVerdict) => void): void {
+    if (this.state === 'running') this.#tellStart();
+    this.#put(item, onVerdict);
   }
 
   /** What the leader says to its end. If a result was not accepted, because another attempt was faster or the task was
@@ -120,21 +120,42 @@ export class Attempt {
     return verdict;
   }
 
-  /** Runs the handler until it ends or is suspended. Returns what there is to say of it, null for
-   * nothing. */
-  run(): Promise<WorkerReport | null> {
+  /** Runs the handler until it ends or is suspended. Returns what there is to say of it, null for nothing: at once for a
+   * handler that waits for nothing itself. */
+  run(): Promise<WorkerReport | null> | WorkerReport | null {
     this.state = 'running';
     this.#span = AttemptSpan.start(this.assignment);
-    this.#tellStart();
-    return new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#runToEnd().catch(reject);
-    });
+    const { lease, executor: name } = this.assignment;
+    const executor = this.#host.executor(name);
+    if (executor === undefined) return this.#end(missing(lease, name));
+    const context = new AttemptContext(this);
+    this.#context = context;
+    let returned: unknown;
+    try {
+      returned = this.#call(executor, context);
+      if (!context.isUsed && !isThenable(returned)) {
+        return this.#end(this.#outcome(returned, context));
+      }
+    } catch (thrown) {
+      returned = rejected(thrown);
+    }
+    if (!this.#hasEnded) this.#tellStart();
+    const ended = deferred<WorkerReport | null>();
+    this.#resolve = ended.resolve;
+    this.#settled(returned, context).then((item) => this.#end(item), ended.reject);
+    return this.#hasEnded ? this.#said : ended.promise;
   }
 
+  get #hasEnded(): boolean {
+    return this.state === 'ended';
+  }
+
+  /** What ends at once needs no report of its start: the one of its end says it, too. */
   #tellStart(): void {
+    if (this.#isStartTold) return;
+    this.#isStartTold = true;
     const quietMs = this.#host.executor(this.assignment.executor)?.quietMs ?? 0;
-    const tell = (): void => this.#tell({ kind: 'started', lease: this.lease });
+    const tell = (): void => this.#put({ kind: 'started', lease: this.lease });
     if (quietMs === 0) tell();
     else this.#cancelStart = this.#host.clock.after(quietMs, tell);
   }
@@ -142,9 +163,9 @@ export class Attempt {
   /** The handler is suspended: its slot is free, and it is not awaited. */
   suspend(until: WorkerSuspension): void {
     const fault = this.#context?.fault ?? null;
-    if (fault !== null) return this.#end(this.#failed(fault));
+    if (fault !== null) return void this.#end(this.#failed(fault));
     const record = this.#span?.record ?? null;
-    if (record !== null) this.#tell(record);
+    if (record !== null) this.tell(record);
     this.#end({ kind: 'suspended', lease: this.lease, until });
   }
 
@@ -160,22 +181,16 @@ export class Attempt {
     this.#control?.abort(this.#reason);
   }
 
-  #end(item: WorkerReport | null): void {
-    if (this.state === 'ended') return;
+  #end(item: WorkerReport | null): WorkerReport | null {
+    if (this.#hasEnded) return this.#said;
+    if (item !== null && item.kind !== 'completed') this.#tellStart();
     this.state = 'ended';
+    this.#said = item;
     this.#cancelStart();
     this.#context?.close();
     this.#span?.end(item);
     this.#resolve(item);
-  }
-
-  async #runToEnd(): Promise<void> {
-    const { lease, executor: name } = this.assignment;
-    const executor = this.#host.executor(name);
-    if (executor === undefined) return this.#end(missing(lease, name));
-    const context = new AttemptContext(this);
-    this.#context = context;
-    this.#end(await this.#outcome(executor, context));
+    return item;
   }
 
   #call(executor: Executor, context: AttemptContext): unknown {
@@ -183,24 +198,12 @@ export class Attempt {
     return this.#span === null ? run() : this.#span.within(run);
   }
 
-  async #outcome(executor: Executor, context: AttemptContext): Promise<WorkerReport | null> {
+  async #settled(returned: unknown, context: AttemptContext): Promise<WorkerReport | null> {
     const { lease } = this;
     try {
-      const returned = this.#call(executor, context);
-      // Nothing is waited for that is there already.
-      const isThere = !context.isUsed && !isThenable(returned);
-      const value = isThere ? returned : await returned;
-      const left = context.ended('returned');
-      if (left !== null) await left;
-      // It came to its end although it was asked to stop: the leader decides what that is worth.
-      if (this.isStopping && this.#stopWord === null) return null;
-      const completed = context.completion?.result ?? null;
-      if (completed === null) {
-        return context.fault === null ? this.#returned(value) : this.#failed(context.fault);
-      }
-      // What was committed stands, whatever else the handler did.
-      if (context.fault !== null) this.log.error(context.fault.message);
-      return { kind: 'completed', lease, result: completed };
+      const value = await returned;
+      await context.ended('returned');
+      return this.#outcome(value, context);
     } catch (thrown) {
       await context.ended('thrown');
       if (this.isStopping) {
@@ -210,6 +213,20 @@ export class Attempt {
       if (committed !== null) return { kind: 'completed', lease, result: committed };
       return this.#failed(context.fault ?? thrown);
     }
+  }
+
+  /** Of a handler that has returned. */
+  #outcome(value: unknown, context: AttemptContext): WorkerReport | null {
+    const { lease } = this;
+    // It came to its end although it was asked to stop: the leader decides what that is worth.
+    if (this.isStopping && this.#stopWord === null) return null;
+    const completed = context.completion?.result ?? null;
+    if (completed === null) {
+      return context.fault === null ? this.#returned(value) : this.#failed(context.fault);
+    }
+    // What was committed stands, whatever else the handler did.
+    if (context.fault !== null) this.log.error(context.fault.message);
+    return { kind: 'completed', lease, result: completed };
   }
 
   #failed(thrown: unknown): WorkerReport {
@@ -231,9 +248,10 @@ export class Attempt {
     return { kind: 'failed', lease, ...classifyFailure(excess) };
   }
 
-  #tell(item: WorkerReport): void {
+  #put(item: WorkerReport, onVerdict: (verdict: ItemVerdict) => void = () => {}): void {
     this.#host.put(item, (verdict) => {
       if (verdict === 'lost') this.#host.onLost(this);
+      onVerdict(verdict);
     });
   }
 }
@@ -246,6 +264,10 @@ function missing(lease: LeaseName, name: string): WorkerReport {
     error: { code: 'missing_executor', message },
     failure: 'missing',
   };
+}
+
+async function rejected(thrown: unknown): Promise<never> {
+  throw thrown;
 }
 
 function isThenable(value: unknown): value is PromiseLike<unknown> {

@@ -4,7 +4,6 @@ import { parentPort, workerData } from 'node:worker_threads';
 import type { HeartbeatStart } from './heartbeat.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
 import { processClock } from './process-clock.ts';
-import { readChange } from './thread-messages.ts';
 import type {
   Connector,
   ConnectorModule,
@@ -52,8 +51,8 @@ function tell(message: ToSession): void {
   switch (message.type) {
     case 'begin':
       return begin(message.session, message.start);
-    case 'change':
-      return loop?.change(readChange(message.change));
+    case 'moved':
+      return loop?.moved(message.held);
     case 'offer':
       return loop?.offer(message.executors);
     case 'heard':

@@ -5,22 +5,22 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { HeartbeatLoop } from './heartbeat-loop.ts';
+import { HeldTable } from './held-table.ts';
 import { marginMs } from './heartbeat.ts';
 import type { HeartbeatNews, HeartbeatStart } from './heartbeat.ts';
-import { RunningTable } from './running-table.ts';
 
 let clock: VirtualClock;
 let leader: FakeLeader;
 let news: HeartbeatNews[];
 let stuck: string[];
-let table: RunningTable;
+let table: HeldTable;
 
 beforeEach(() => {
   clock = new VirtualClock();
   leader = new FakeLeader();
   news = [];
   stuck = [];
-  table = new RunningTable(2);
+  table = new HeldTable(2);
 });
 
 /** TTL 10 s, heartbeat 2 s, so the margin is 1 s; grace 5 s. */
@@ -37,7 +37,7 @@ function loop(stuckHandlers: HeartbeatStart['stuck'] = 'end'): HeartbeatLoop {
       renewedAtMs: 0,
       abortGraceMs: 5_000,
       stuck: stuckHandlers,
-      running: table.buffer,
+      held: table.buffer,
     },
     tell: (each) => news.push(each),
     onStuck: (why) => stuck.push(why),
@@ -57,9 +57,11 @@ test('the margin is a tenth of the TTL, or half a heartbeat where that is more',
 
 test('a heartbeat lists the held leases, and the last poll', async () => {
   const beat = loop();
-  beat.change({ added: [1, 2].map((id) => ({ id, lease: lease(id) })), removed: [], seenPoll: 4 });
+  const [first] = [1, 2].map((no) => table.hold(lease(no)));
+  table.seenPoll = 4;
   await clock.advance(2_000);
-  beat.change({ added: [], removed: [1], seenPoll: 5 });
+  table.leave(first!);
+  table.seenPoll = 5;
   await clock.advance(2_000);
   expect(leader.beats).toEqual([
     {
@@ -137,9 +139,8 @@ test('the end of a session is reported once', async () => {
 });
 
 test('the process is ended after the grace period when the main thread does not handle an abort', async () => {
-  const beat = loop();
-  beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
-  table.occupy(1);
+  loop();
+  table.runs(table.hold(lease(1)), true);
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
   await clock.advance(6_999);
   expect(stuck).toEqual([]);
@@ -151,10 +152,10 @@ test('the process is ended after the grace period when the main thread does not 
 
 test('an abort that was handled, or of an ended task, does not end the process', async () => {
   const beat = loop();
-  beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
+  const row = table.hold(lease(1));
   leader.orders = { abort: [lease(1)], drain: false, slowDownMs: 0 };
   await clock.advance(8_000);
-  table.occupy(1);
+  table.runs(row, true);
   await clock.advance(2_000);
   beat.heard(news.at(-1)!.no);
   leader.orders = { abort: [], drain: false, slowDownMs: 0 };
@@ -164,7 +165,7 @@ test('an abort that was handled, or of an ended task, does not end the process',
 
 test('an expired session ends the process if the main thread is blocked by a handler', async () => {
   refuse('unreachable');
-  table.occupy(1);
+  table.runs(table.hold(lease(1)), true);
   loop();
   await clock.advance(9_000 + 4_999);
   expect(stuck).toEqual([]);
@@ -175,7 +176,7 @@ test('an expired session ends the process if the main thread is blocked by a han
 
 test('the user’s own process is never ended, however long a handler blocks it', async () => {
   refuse('unreachable');
-  table.occupy(1);
+  table.runs(table.hold(lease(1)), true);
   loop('abandon');
   await clock.advance(1_000_000);
   expect(types()).toEqual(['expired']);
@@ -192,8 +193,8 @@ test('heartbeats name added executors once the leader has accepted them', async 
 
 test('it reports started tasks for a blocked main thread', async () => {
   const beat = loop();
-  beat.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
-  table.occupy(1);
+  const row = table.hold(lease(1));
+  table.runs(row, true);
   await clock.advance(2_000);
   beat.heard(1);
   await clock.advance(4_000);

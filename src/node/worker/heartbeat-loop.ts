@@ -7,9 +7,9 @@ import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { WorkerFigures, WorkerService, WorkerOrders } from '../../scheduler/contract/index.ts';
 import { marginMs } from './heartbeat.ts';
-import type { Heartbeat, HeartbeatNews, HeartbeatStart, HeldChange } from './heartbeat.ts';
+import type { Heartbeat, HeartbeatNews, HeartbeatStart } from './heartbeat.ts';
+import { HeldTable } from './held-table.ts';
 import { leaseKey } from './lease-key.ts';
-import { RunningTable } from './running-table.ts';
 import { endsSession } from './session-error.ts';
 
 export interface HeartbeatLoopOptions {
@@ -29,9 +29,7 @@ type News<T> = T extends unknown ? Omit<T, 'no'> : never;
 
 export class HeartbeatLoop implements Heartbeat {
   readonly #options: HeartbeatLoopOptions;
-  readonly #running: RunningTable;
-  readonly #held: Map<number, LeaseName> = new Map();
-  #seenPoll = 0;
+  #held: HeldTable;
   #figures: WorkerFigures | undefined;
   #executors: readonly string[];
   #renewedAtMs: number;
@@ -47,17 +45,15 @@ export class HeartbeatLoop implements Heartbeat {
 
   constructor(options: HeartbeatLoopOptions) {
     this.#options = options;
-    this.#running = new RunningTable(options.start.running);
+    this.#held = new HeldTable(options.start.held);
     this.#renewedAtMs = options.start.renewedAtMs;
     this.#executors = options.start.executors;
     this.#armDeadline();
     this.#armBeat(options.start.heartbeatMs);
   }
 
-  change({ added, removed, seenPoll }: HeldChange): void {
-    for (const { id, lease } of added) this.#held.set(id, lease);
-    for (const id of removed) this.#held.delete(id);
-    this.#seenPoll = seenPoll;
+  moved(held: SharedArrayBuffer): void {
+    this.#held = new HeldTable(held);
   }
 
   offer(executors: readonly string[]): void {
@@ -98,11 +94,14 @@ export class HeartbeatLoop implements Heartbeat {
     this.#unanswered += 1;
     this.#speakForBlocked();
     const sentAtMs = clock.monotonicMs();
+    // In this order.
+    const { seenPoll } = this.#held;
+    const held = this.#held.leases;
     const beat = {
       ...start.session,
       executors: this.#executors,
-      held: [...this.#held.values()],
-      seenPoll: this.#seenPoll,
+      held,
+      seenPoll,
       ...(this.#figures === undefined ? {} : { figures: this.#figures }),
     };
     leader
@@ -145,7 +144,7 @@ export class HeartbeatLoop implements Heartbeat {
   #end(news: News<HeartbeatNews>, why: string): void {
     this.#fallSilent();
     this.#say(news);
-    if (this.#running.ids().length > 0) this.#watch(why);
+    if (this.#held.isBusy) this.#watch(why);
   }
 
   #say(news: News<HeartbeatNews>): void {
@@ -157,10 +156,7 @@ export class HeartbeatLoop implements Heartbeat {
   #runs(leases: readonly LeaseName[]): boolean {
     if (leases.length === 0) return false;
     const keys = new Set(leases.map(leaseKey));
-    return this.#running.ids().some((id) => {
-      const lease = this.#held.get(id);
-      return lease !== undefined && keys.has(leaseKey(lease));
-    });
+    return this.#held.running.some((lease) => keys.has(leaseKey(lease)));
   }
 
   #watch(why: string): void {
@@ -181,7 +177,7 @@ export class HeartbeatLoop implements Heartbeat {
     this.#saidBefore = this.#said;
     if (!isBlocked) return;
     const { leader, start } = this.#options;
-    const leases = this.#running.ids().flatMap((id) => this.#held.get(id) ?? []);
+    const leases = this.#held.running;
     if (leases.length === 0) return;
     const items = leases.map((lease) => ({ kind: 'started', lease }) as const);
     leader.report(start.session, items).then(

@@ -5,9 +5,9 @@ import type { ThreadCall } from '../../../test/rig/thread-connector.ts';
 import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import { HeartbeatThread } from './heartbeat-thread.ts';
+import { HeldTable } from './held-table.ts';
 import type { HeartbeatNews, HeartbeatStart } from './heartbeat.ts';
 import { processClock } from './process-clock.ts';
-import { RunningTable } from './running-table.ts';
 
 const open: { close(): unknown }[] = [];
 afterEach(async () => {
@@ -41,7 +41,7 @@ async function* callsOn(line: BroadcastChannel): AsyncGenerator<ThreadCall> {
   }
 }
 
-const start = (table: RunningTable): HeartbeatStart => ({
+const start = (table: HeldTable): HeartbeatStart => ({
   session: { nodeId: 'w' as NodeId, sessionId: 's' as SessionId },
   sessionTtlMs: 60_000,
   heartbeatMs: 50,
@@ -49,7 +49,7 @@ const start = (table: RunningTable): HeartbeatStart => ({
   renewedAtMs: processClock.monotonicMs(),
   abortGraceMs: 60_000,
   stuck: 'end',
-  running: table.buffer,
+  held: table.buffer,
 });
 
 async function nextCall(calls: AsyncIterator<ThreadCall>): Promise<ThreadCall> {
@@ -62,8 +62,10 @@ test('the thread sends heartbeats with the leases it was given, on the clock of 
   const news = deferred<HeartbeatNews>();
   const began = processClock.monotonicMs();
   const first = nextCall(calls);
-  const beating = heartbeats.startHeartbeat(start(new RunningTable(1)), news.resolve);
-  beating.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 3 });
+  const table = new HeldTable(1);
+  table.hold(lease(1));
+  table.seenPoll = 3;
+  const beating = heartbeats.startHeartbeat(start(table), news.resolve);
   expect((await first).beat).toMatchObject({ sessionId: 's', held: [lease(1)], seenPoll: 3 });
   const heard = await news.promise;
   expect(heard).toMatchObject({ type: 'answered', no: 1 });
@@ -75,7 +77,7 @@ test('the thread sends heartbeats with the leases it was given, on the clock of 
 
 test('the thread names the executors that were added last', async () => {
   const { heartbeats, calls } = thread('millrace-test-offer');
-  const beating = heartbeats.startHeartbeat(start(new RunningTable(1)), () => {});
+  const beating = heartbeats.startHeartbeat(start(new HeldTable(1)), () => {});
   beating.offer(['echo', 'more']);
   expect((await nextCall(calls)).beat).toMatchObject({ executors: ['echo', 'more'] });
   beating.stop();
@@ -83,12 +85,11 @@ test('the thread names the executors that were added last', async () => {
 
 test('while the main thread is blocked the thread continues heartbeats and reports started tasks', async () => {
   const { heartbeats, calls } = thread('millrace-test-blocked');
-  const table = new RunningTable(1);
+  const table = new HeldTable(1);
   const first = nextCall(calls);
   const beating = heartbeats.startHeartbeat(start(table), () => {});
-  beating.change({ added: [{ id: 1, lease: lease(1) }], removed: [], seenPoll: 1 });
   await first;
-  table.occupy(1);
+  table.runs(table.hold(lease(1)), true);
   // Four beats long, in which this thread answers nothing.
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 200);
   for (;;) {
@@ -105,7 +106,7 @@ test('the thread ends by itself, also with a session that was not stopped', asyn
   onTestFinished(() => terminate.mockRestore());
   const { heartbeats, calls } = thread('millrace-test-close');
   const first = nextCall(calls);
-  heartbeats.startHeartbeat(start(new RunningTable(1)), () => {});
+  heartbeats.startHeartbeat(start(new HeldTable(1)), () => {});
   await first;
   await heartbeats.close();
   expect(terminate).not.toHaveBeenCalled();

@@ -3,7 +3,6 @@ import type { Worker as Thread } from 'node:worker_threads';
 import { type Deferred, deferred, startThread } from '../../kit/index.ts';
 import type { WorkerFigures } from '../../scheduler/contract/index.ts';
 import type { StartHeartbeat } from './heartbeat.ts';
-import { packChange } from './thread-messages.ts';
 import type { Connector, FromThread, ToThread } from './thread-messages.ts';
 
 /** A thread that was asked to end and still runs after this long is terminated. */
@@ -43,7 +42,7 @@ export class HeartbeatThread {
     this.#tells.set(session, tell);
     this.#post({ session, type: 'begin', start });
     return {
-      change: (change) => this.#post({ session, type: 'change', change: packChange(change) }),
+      moved: (held) => this.#post({ session, type: 'moved', held }),
       offer: (executors) => this.#post({ session, type: 'offer', executors }),
       heard: (no) => this.#post({ session, type: 'heard', no, figures: this.#measure() }),
       stop: () => {

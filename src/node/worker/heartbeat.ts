@@ -1,5 +1,4 @@
 /** The interface between a session and its heartbeat, in one thread or two. */
-import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Session, WorkerFigures, WorkerOrders } from '../../scheduler/contract/index.ts';
 
 /** Everything the heartbeat of one session has to know; it can be sent to another thread. */
@@ -13,16 +12,8 @@ export interface HeartbeatStart {
   readonly abortGraceMs: number;
   /** Whether the process is ended when a handler blocks it beyond that. */
   readonly stuck: 'end' | 'abandon';
-  /** The memory of the session's `RunningTable`. */
-  readonly running: SharedArrayBuffer;
-}
-
-/** Held leases come and go under local numbers: a number is cheaper to send than a lease. */
-export interface HeldChange {
-  readonly added: readonly { readonly id: number; readonly lease: LeaseName }[];
-  readonly removed: readonly number[];
-  /** The last poll whose answer is in this list. */
-  readonly seenPoll: number;
+  /** The memory of the session's `HeldTable`. */
+  readonly held: SharedArrayBuffer;
 }
 
 /** Numbered, so that the heartbeat notices a blocked listener. */
@@ -39,7 +30,8 @@ export type HeartbeatNews = { readonly no: number } & (
 
 /** The running heartbeat of a session. */
 export interface Heartbeat {
-  change(change: HeldChange): void;
+  /** The `HeldTable` was full: from now on it is in this memory. */
+  moved(held: SharedArrayBuffer): void;
   /** The leader has accepted a registration with these. */
   offer(executors: readonly string[]): void;
   /** News up to this number were taken in; what the worker has measured goes with the next beat. */

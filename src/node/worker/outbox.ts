@@ -1,7 +1,8 @@
 /**
  * Reports to the leader. Nothing is dropped before there is a verdict: an unanswered report is sent again unchanged,
  * which the leader recognises. One report is in flight, the next one gathers meanwhile, so a busy worker sends few
- * large ones and an idle one sends at once.
+ * large ones and an idle one sends at once. A large one does not wait for those before it, unless it has more to say of
+ * the same leases.
  */
 import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
@@ -13,6 +14,10 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import { endsSession, isFinal } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
+
+/** Reports in flight, if they are of so many items. */
+const REPORTS_AT_ONCE = 4;
+const WORTH_ITEMS = 100;
 
 export type ItemVerdict = ReportReply['verdicts'][number];
 
@@ -42,9 +47,12 @@ export class Outbox {
   #queue: Entry[] = [];
   /** Progress that was not reported yet: a newer report replaces it. */
   readonly #progress: Map<LeaseName, Entry> = new Map();
+  /** Those that a report in flight is about. */
+  readonly #inFlight: Set<LeaseName> = new Set();
+  #reports = 0;
   #items = 0;
   #bytes = 0;
-  #isSending = false;
+  #isWoken = false;
 
   constructor(options: OutboxOptions) {
     this.#options = options;
@@ -77,12 +85,25 @@ export class Outbox {
     this.#queue.push(entry);
     this.#items += 1;
     this.#bytes += bytes;
-    if (this.#isSending) return;
-    this.#isSending = true;
-    // What happens in the same turn of the loop travels together.
+    if (this.#reports > 0 && !this.#isWorthIt) return;
+    this.#wake();
+  }
+
+  /** What happens in the same turn of the loop travels together, and what happens while the leader wants to be left alone. */
+  #wake(): void {
+    if (this.#isWoken) return;
+    this.#isWoken = true;
+    const { clock, quietMs, onOver } = this.#options;
     setImmediate(() => {
-      this.#sendAll().catch((error: unknown) => this.#options.onOver(asError(error)));
+      sleepOrAbort(clock, quietMs(), this.#life.signal)
+        .then(() => this.#sendAll())
+        .catch((error: unknown) => onOver(asError(error)));
     });
+  }
+
+  /** So much that it need not wait for the reports in flight. */
+  get #isWorthIt(): boolean {
+    return this.#queue.length >= WORTH_ITEMS && this.#reports < REPORTS_AT_ONCE;
   }
 
   /** Nothing is sent any more and no verdict is awaited. */
@@ -94,13 +115,23 @@ export class Outbox {
     this.#bytes = 0;
   }
 
-  async #sendAll(): Promise<void> {
-    const { signal } = this.#life;
-    while (this.#queue.length > 0 && !signal.aborted) {
-      await sleepOrAbort(this.#options.clock, this.#options.quietMs(), signal);
-      await this.#untilAnswered(this.#nextBatch());
+  #sendAll(): void {
+    this.#isWoken = false;
+    while (this.#queue.length > 0 && (this.#reports === 0 || this.#isWorthIt)) {
+      const batch = this.#nextBatch();
+      if (batch.length === 0) return;
+      this.#send(batch).catch((error: unknown) => this.#options.onOver(asError(error)));
     }
-    this.#isSending = false;
+  }
+
+  async #send(batch: readonly Entry[]): Promise<void> {
+    const leases = batch.map(({ item }) => item.lease);
+    this.#reports += 1;
+    for (const lease of leases) this.#inFlight.add(lease);
+    await this.#untilAnswered(batch);
+    this.#reports -= 1;
+    for (const lease of leases) this.#inFlight.delete(lease);
+    if (this.#queue.length > 0) this.#wake();
   }
 
   #nextBatch(): Entry[] {
@@ -112,6 +143,7 @@ export class Outbox {
       if (taken.length === reportItemsMax || (bytes > 0 && bytes + entry.bytes > reportBytesMax)) {
         break;
       }
+      if (this.#inFlight.has(entry.item.lease)) break;
       taken.push(entry);
       bytes += entry.bytes;
       if (entry.item.kind === 'completed') completed.add(entry.item.lease);

@@ -22,6 +22,9 @@ export interface PollerOptions {
   readonly say: (line: string) => void;
 }
 
+/** More are brought by the next poll, while these are worked on. */
+const TASKS_A_POLL = 500;
+
 /** An abort without a reason makes an error with a stack for each. */
 const RENEWED = 'renewed';
 
@@ -90,8 +93,8 @@ export class Poller {
 
   /** Room may have become free. */
   roomChanged(): void {
-    const capacity = this.#options.capacity() ?? 0;
-    if (capacity <= 0) return;
+    const capacity = wantedIn(this.#options.capacity());
+    if (capacity === 0) return;
     const parked = this.#parked;
     if (parked === null || parked.isRenewed || capacity < Math.max(1, parked.capacity * 2)) return;
     parked.isRenewed = true;
@@ -105,7 +108,7 @@ export class Poller {
   async #pollOnce(room: number | null, waits = true): Promise<number | null> {
     const { poll, clock, settings, onReply, onOver } = this.#options;
     const sentAtMs = clock.monotonicMs();
-    const capacity = Math.max(0, room ?? 0);
+    const capacity = wantedIn(room);
     const refills = room !== null;
     const control = new AbortController();
     const parked = { capacity, refills, sentAtMs, control, isRenewed: false };
@@ -142,4 +145,8 @@ export class Poller {
     this.#saidAtMs = nowMs;
     say(`A poll failed and is retried: ${error instanceof Error ? error.message : 'unknown'}`);
   }
+}
+
+function wantedIn(room: number | null): number {
+  return Math.min(TASKS_A_POLL, Math.max(0, room ?? 0));
 }

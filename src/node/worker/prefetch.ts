@@ -1,6 +1,6 @@
 /** Work for this long is kept ready, so that no slot waits for a round trip to the leader. */
 const AHEAD_MS = 25;
-const PREFETCH_MAX = 500;
+const PREFETCH_MAX = 2_000;
 /** How much one run time counts for the average. */
 const WEIGHT = 0.1;
 /** Below this a run time is not worth telling from another. */

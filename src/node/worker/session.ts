@@ -4,7 +4,6 @@
  * reported, and the worker registers again.
  */
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { ExecutorRegistry, TaskLog } from '../../tasks/executors/index.ts';
 import { Backoff, deferred, sleepOrAbort } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -12,7 +11,6 @@ import type {
   FetchAhead,
   WorkerService,
   PollReply,
-  ReadyAssignment,
   Registered,
   Session,
   WorkerOrders,
@@ -24,11 +22,11 @@ import type { AttemptHost, StopWord } from './attempt.ts';
 import type { LogSender } from './log-sender.ts';
 import { marginMs } from './heartbeat.ts';
 import type { Heartbeat, HeartbeatNews, StartHeartbeat } from './heartbeat.ts';
+import { HeldTable } from './held-table.ts';
 import { Outbox } from './outbox.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { Poller } from './poller.ts';
 import type { Prefetch } from './prefetch.ts';
-import { RunningTable } from './running-table.ts';
 import { deadlinePassed, drainOver, endsSession, leaseLost, stopOrdered } from './session-error.ts';
 import type { WorkerSettings } from './settings.ts';
 import { Slots } from './slots.ts';
@@ -72,27 +70,21 @@ export type SessionEnd =
   | { readonly kind: 'left' }
   | { readonly kind: 'over'; readonly error: Error };
 
-/** Local numbers of leases stay below the sign bit of the shared table. */
-const ID_MAX = 2 ** 31 - 1;
-
 export class WorkerSession {
   readonly #parts: SessionParts;
   readonly #slots: Slots;
   readonly #outbox: Outbox;
   readonly #poller: Poller;
-  readonly #table: RunningTable;
+  readonly #table: HeldTable;
   readonly #heartbeat: Heartbeat;
   readonly #host: AttemptHost;
   readonly #ended = deferred<SessionEnd>();
   readonly #life = new AbortController();
   readonly #drainOver = new AbortController();
   /** Running handlers, also after the end of the session. */
-  readonly #atWork: Set<Promise<void>> = new Set();
+  #atWork = 0;
+  readonly #isQuiet = deferred();
   readonly #graces: AbortGraces;
-  #added: { id: number; lease: LeaseName }[] = [];
-  #removed: number[] = [];
-  #seenPoll = 0;
-  #lastId = 0;
   #deadlineMs: number;
   #quietUntilMs = 0;
   #isDraining = false;
@@ -110,12 +102,12 @@ export class WorkerSession {
       onOver: (error: Error): void => this.#over(error),
       say: (line: string): void => log.warn(line),
     };
-    this.#table = new RunningTable(slots);
+    this.#table = new HeldTable(slots + prefetch.max, (held) => this.#heartbeat.moved(held));
     this.#slots = new Slots({
       slots,
       prefetch: () => prefetch.size,
       mayStart: () => this.#mayStart,
-      start: (attempt, done) => this.#start(attempt, done),
+      start: (attempt) => this.#start(attempt),
     });
     this.#outbox = new Outbox({
       ...tools,
@@ -147,7 +139,7 @@ export class WorkerSession {
         renewedAtMs: parts.registeredAtMs,
         abortGraceMs: settings.abortGraceMs,
         stuck: parts.stuck,
-        running: this.#table.buffer,
+        held: this.#table.buffer,
       },
       (news) => this.#hear(news),
     );
@@ -159,7 +151,7 @@ export class WorkerSession {
       this.#over(error instanceof Error ? error : new Error(String(error)));
     });
     const end = await this.#ended.promise;
-    while (this.#atWork.size > 0) await Promise.all(this.#atWork);
+    if (this.#atWork > 0) await this.#isQuiet.promise;
     this.#heartbeat.stop();
     return end;
   }
@@ -204,53 +196,47 @@ export class WorkerSession {
   #polled(pollNo: number, { assignments, orders }: PollReply, tookMs: number): void {
     this.#parts.measures.polled(tookMs);
     if (this.#life.signal.aborted) return;
-    this.#seenPoll = pollNo;
     const receivedAtMs = this.#parts.clock.monotonicMs();
-    const attempts = assignments.map((assignment) => this.#attempt(assignment, receivedAtMs));
-    const fresh = attempts.filter((attempt) => this.#slots.hold(attempt));
-    for (const attempt of fresh) {
-      this.#added.push({ id: attempt.id, lease: attempt.lease });
+    for (const assignment of assignments) {
+      const attempt = new Attempt(assignment, this.#host, receivedAtMs);
+      if (!this.#slots.hold(attempt)) continue;
+      attempt.row = this.#table.hold(attempt.lease);
       if (this.#isDraining) this.#giveBack(attempt, 'released');
       else this.#slots.queue(attempt);
     }
     // Before anything starts: a handler may block this thread, and the other one must know of it.
-    this.#tellHeld();
+    this.#table.seenPoll = pollNo;
     this.#obey(orders);
     this.#slots.fill();
   }
 
-  #attempt(assignment: ReadyAssignment, receivedAtMs: number): Attempt {
-    this.#lastId = this.#lastId === ID_MAX ? 1 : this.#lastId + 1;
-    return new Attempt(this.#lastId, assignment, this.#host, receivedAtMs);
-  }
-
-  #start(attempt: Attempt, done: () => void): void {
-    const work = this.#run(attempt).finally(() => {
-      this.#atWork.delete(work);
-      if (!this.#life.signal.aborted) done();
-    });
-    this.#atWork.add(work);
-  }
-
-  async #run(attempt: Attempt): Promise<void> {
-    const place = this.#table.occupy(attempt.id);
-    const { clock, prefetch, measures, logs } = this.#parts;
-    const startedAtMs = clock.monotonicMs();
-    const { executor } = attempt.assignment;
-    const isBulk = this.#host.executor(executor)?.isBulk === true;
+  #start(attempt: Attempt): void {
+    const { clock, prefetch } = this.#parts;
+    const isBulk = this.#host.executor(attempt.assignment.executor)?.isBulk === true;
     prefetch.began(isBulk);
-    let ranMs: number | null = null;
-    try {
-      const item = await attempt.run();
-      ranMs = clock.monotonicMs() - startedAtMs;
-      logs.hurry();
-      measures.ended(executor, ranMs, item?.kind ?? 'dropped');
-      this.#finished(attempt, item);
-    } finally {
-      prefetch.ended(isBulk, ranMs ?? clock.monotonicMs() - startedAtMs);
-      if (place !== null) this.#table.leave(place);
-      this.#graces.disarm(attempt);
-    }
+    this.#table.runs(attempt.row, true);
+    this.#atWork += 1;
+    const startedAtMs = clock.monotonicMs();
+    const outcome = attempt.run();
+    if (!(outcome instanceof Promise)) return this.#ran(attempt, outcome, startedAtMs, isBulk);
+    void outcome.then((item) => {
+      this.#ran(attempt, item, startedAtMs, isBulk);
+      if (!this.#life.signal.aborted) this.#slots.fill();
+    });
+  }
+
+  #ran(attempt: Attempt, item: WorkerReport | null, startedAtMs: number, isBulk: boolean): void {
+    const { clock, prefetch, measures, logs } = this.#parts;
+    const ranMs = clock.monotonicMs() - startedAtMs;
+    logs.hurry();
+    measures.ended(attempt.assignment.executor, ranMs, item?.kind ?? 'dropped');
+    prefetch.ended(isBulk, ranMs);
+    this.#table.runs(attempt.row, false);
+    this.#graces.disarm(attempt);
+    this.#slots.ended(attempt);
+    this.#finished(attempt, item);
+    this.#atWork -= 1;
+    if (this.#atWork === 0 && this.#life.signal.aborted) this.#isQuiet.resolve();
   }
 
   #finished(attempt: Attempt, item: WorkerReport | null): void {
@@ -273,11 +259,10 @@ export class WorkerSession {
 
   #forget(attempt: Attempt): void {
     this.#slots.forget(attempt);
-    this.#removed.push(attempt.id);
+    this.#table.leave(attempt.row);
   }
 
   #reported(orders: WorkerOrders): void {
-    this.#tellHeld();
     this.#obey(orders);
     this.#roomChanged();
   }
@@ -285,17 +270,6 @@ export class WorkerSession {
   #roomChanged(): void {
     this.#poller.roomChanged();
     if (this.#isDraining) this.#leaveIfIdle();
-  }
-
-  #tellHeld(): void {
-    if (this.#added.length === 0 && this.#removed.length === 0) return;
-    this.#heartbeat.change({
-      added: this.#added,
-      removed: this.#removed,
-      seenPoll: this.#seenPoll,
-    });
-    this.#added = [];
-    this.#removed = [];
   }
 
   #hear(news: HeartbeatNews): void {

@@ -3,14 +3,16 @@ import type { LeaseName } from '../../scheduler/core/index.ts';
 import type { Attempt } from './attempt.ts';
 import { leaseKey } from './lease-key.ts';
 
+const STARTS_A_TURN = 250;
+
 export interface SlotsOptions {
   readonly slots: number;
   /** Held ready beyond that, so that a slot never waits for a round trip between short tasks. */
   readonly prefetch: () => number;
   /** False while nothing new may be started. */
   readonly mayStart: () => boolean;
-  /** Calls `done` when the handler has returned; the lease is held until `forget`. */
-  readonly start: (attempt: Attempt, done: () => void) => void;
+  /** Runs the handler. Its slot is free again with `ended`; the lease is held until `forget`. */
+  readonly start: (attempt: Attempt) => void;
 }
 
 export class Slots {
@@ -18,6 +20,9 @@ export class Slots {
   readonly #held: Map<string, Attempt> = new Map();
   readonly #waiting: Set<Attempt> = new Set();
   readonly #running: Set<Attempt> = new Set();
+  #isFilling = false;
+  /** How many may start in this turn of the event loop; null when none has started in it. */
+  #left: number | null = null;
 
   constructor(options: SlotsOptions) {
     this.#options = options;
@@ -58,15 +63,37 @@ export class Slots {
 
   /** Fills free slots from the queue, oldest first. */
   fill(): void {
+    // What ends while it starts makes room for the next turn of the loop.
+    if (this.#isFilling) return;
+    this.#isFilling = true;
+    const { slots, mayStart, start } = this.#options;
     for (const attempt of this.#waiting) {
-      if (this.#running.size >= this.#options.slots || !this.#options.mayStart()) return;
+      if (this.#running.size >= slots || !mayStart() || !this.#takesTurn()) break;
       this.#waiting.delete(attempt);
       this.#running.add(attempt);
-      this.#options.start(attempt, () => {
-        this.#running.delete(attempt);
-        this.fill();
+      start(attempt);
+    }
+    this.#isFilling = false;
+  }
+
+  /** The handler runs no more. */
+  ended(attempt: Attempt): void {
+    this.#running.delete(attempt);
+  }
+
+  /** Handlers that return at once would run one after the other, and nothing would be heard or said meanwhile. */
+  #takesTurn(): boolean {
+    if (this.#left === null) {
+      this.#left = STARTS_A_TURN;
+      setImmediate(() => {
+        const isMore = this.#left === 0;
+        this.#left = null;
+        if (isMore) this.fill();
       });
     }
+    if (this.#left === 0) return false;
+    this.#left -= 1;
+    return true;
   }
 
   /** It will not be started; true if it was waiting. */

@@ -61,13 +61,13 @@ describe('a backlog', () => {
     expect(backlog.refusal(large, none, writing)).toBeNull();
     backlog.push(input(large));
     expect(backlog.refusal(large, none, writing)?.code).toBe('overloaded');
-    expect(backlog.refusal(large, none, null)).toBeNull();
+    expect(backlog.refusal(large, none, none)).toBeNull();
     const small = event('s', 900_000);
     for (let at = 0; at < 5; at += 1) {
-      expect(backlog.refusal(small, none, null)).toBeNull();
+      expect(backlog.refusal(small, none, none)).toBeNull();
       backlog.push(input(small));
     }
-    expect(backlog.refusal(small, none, null)?.code).toBe('overloaded');
+    expect(backlog.refusal(small, none, none)?.code).toBe('overloaded');
   });
 
   test('accepts session events when clients have used up their share', () => {
@@ -78,11 +78,11 @@ describe('a backlog', () => {
     const lease = { jobNo: 1, taskNo: 0, fence: 1, term: 't' } as never;
     const result = 'x'.repeat(2 * MIB);
     const items = [{ kind: 'completed', lease, result } as const];
-    expect(backlog.refusal({ type: 'report', ...session, items }, open, null)).toBeNull();
+    expect(backlog.refusal({ type: 'report', ...session, items }, open, open)).toBeNull();
   });
 
   test('accepts one event that exceeds its limit when nothing else waits', () => {
     const backlog = new Backlog(LIMITS);
-    expect(backlog.refusal(event('x', 20 * MIB), new CommitBatch(), null)).toBeNull();
+    expect(backlog.refusal(event('x', 20 * MIB), new CommitBatch(), new CommitBatch())).toBeNull();
   });
 });

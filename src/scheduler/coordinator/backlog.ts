@@ -27,7 +27,8 @@ const BATCH_BYTES_MAX = 4 * 1024 * 1024;
 /** Sessions must be heard even when clients flood the leader, or leases would be lost to load. */
 const SESSION_SHARE = 4;
 
-type Counted = Pick<CommitBatch, 'events' | 'smallBytes' | 'largeBytes'>;
+type Bytes = Pick<CommitBatch, 'smallBytes' | 'largeBytes'>;
+type Counted = Bytes & Pick<CommitBatch, 'events'>;
 
 export class Backlog {
   readonly #limits: BacklogLimits;
@@ -58,13 +59,13 @@ export class Backlog {
   }
 
   /** Why the event cannot wait here; null when it can. Bytes count until they are committed. */
-  refusal(event: SchedulerEvent, open: Counted, writing: Counted | null): MillraceError | null {
+  refusal(event: SchedulerEvent, open: Counted, writing: Bytes): MillraceError | null {
     const { eventsMax, smallBytesMax, largeBytesMax } = this.#limits;
     const share = 'sessionId' in event || event.type === 'register' ? SESSION_SHARE : 1;
     const events = this.events + open.events;
     const waiting = this.#counted;
-    const small = waiting.smallBytes + open.smallBytes + (writing?.smallBytes ?? 0);
-    const large = waiting.largeBytes + open.largeBytes + (writing?.largeBytes ?? 0);
+    const small = waiting.smallBytes + open.smallBytes + writing.smallBytes;
+    const large = waiting.largeBytes + open.largeBytes + writing.largeBytes;
     const bytes = weightOf(event);
     // One that is larger than the limit has to be possible, alone.
     const isFull = isLarge(event, bytes)
@@ -96,7 +97,7 @@ export class Backlog {
     return input;
   }
 
-  closed({ largeBytes }: Counted): void {
+  closed({ largeBytes }: Bytes): void {
     this.#wasLarge = largeBytes > 0;
   }
 

@@ -34,6 +34,8 @@ export interface DispatcherOptions {
   ) => readonly SchedulerEvent[];
   /** Events that may wait before callers are refused as overload. */
   readonly backlogMax?: number;
+  /** A batch of so many bytes is written while others still are, if the store takes several. */
+  readonly worthBytes?: number;
 }
 
 /** A state just loaded from the store, and what loading found to be done. */

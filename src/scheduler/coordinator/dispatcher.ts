@@ -1,8 +1,9 @@
 /**
  * Group commit. Events are fed to the core as they come; their effects gather in the open batch.
- * When no commit is in flight the batch is closed and written at once, otherwise by the next
- * commit: an idle leader answers after one commit, a busy one pays one commit for hundreds of
- * events. No answer leaves before the batch it was computed from is committed.
+ * When no commit is in flight the batch is closed and written at once, otherwise when one returns,
+ * or when it has become large and the store takes more than one at a time: an idle leader answers
+ * after one commit, a busy one pays one commit for hundreds of events and does not wait for it. No
+ * answer leaves before the batch it was computed from is committed, and all those before it.
  *
  * On any doubt the memory is dropped. A batch that the store refuses because of its data is fed
  * again one event at a time, so that only the offender is refused; everything else ends the term.
@@ -22,6 +23,7 @@ import type { Deferred } from '../../kit/index.ts';
 import { type Outcomes, PendingReplies } from './pending-replies.ts';
 import { Backlog, defaultBacklogLimits } from './backlog.ts';
 import { type AskOptions, CommitBatch, type Input } from './commit-batch.ts';
+import { type Afterwards, CommitPipeline } from './commit-pipeline.ts';
 import { asksIn, readInput, restoreInput } from './inputs.ts';
 import { feed, finish } from './feeding.ts';
 import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
@@ -31,7 +33,10 @@ import type { DispatcherOptions } from './dispatcher-options.ts';
 
 const NONE: readonly never[] = [];
 
-type Phase = 'idle' | 'writing' | 'isolating' | 'ended';
+/** A batch of so many bytes does not wait for the commit before it: a hundred small jobs, about. */
+const WORTH_BYTES = 32 * 1024;
+
+type Phase = 'serving' | 'isolating' | 'ended';
 
 export class Dispatcher {
   readonly #options: DispatcherOptions;
@@ -42,12 +47,13 @@ export class Dispatcher {
   #generation = 1;
   #readers = 0;
   #reloads = 0;
-  #phase: Phase = 'idle';
+  #phase: Phase = 'serving';
   #endedBy: MillraceError | null = null;
   readonly #backlog: Backlog;
   #open: CommitBatch;
-  /** In the transaction that is under way. */
-  #writing: CommitBatch | null = null;
+  readonly #pipeline: CommitPipeline;
+  /** A commit has returned since the last batch was closed. */
+  #hasReturned = false;
   /** What the core threw while it was fed the open batch: its state is half-changed. */
   #poison: MillraceError | null = null;
   #isPumpScheduled = false;
@@ -61,6 +67,12 @@ export class Dispatcher {
     this.#open = new CommitBatch(options.memory.effects);
     const { clock, leaderTerm } = options;
     this.#timer = new WakeTimer(clock, leaderTerm.time, () => this.#schedulePump());
+    this.#pipeline = new CommitPipeline({
+      atOnce: options.store.commitsAtOnce ?? 1,
+      write: (batch) => this.#write(batch),
+      onWritten: (batch) => this.#written(batch),
+      onFailed: (batches, fault) => this.#refused(batches, fault),
+    });
     this.#schedulePump();
   }
 
@@ -113,7 +125,7 @@ export class Dispatcher {
   #refusal(event: SchedulerEvent): MillraceError | null {
     const unstorable = unstorableIn(event);
     if (unstorable !== null) return notStorable(unstorable);
-    return this.#backlog.refusal(event, this.#open, this.#writing);
+    return this.#backlog.refusal(event, this.#open, this.#pipeline);
   }
 
   /**
@@ -187,12 +199,15 @@ export class Dispatcher {
     return answer;
   }
 
-  /** Ends the term from this side; waits for a commit in flight, so that it can be resigned. */
+  /** Ends the term from this side; waits for commits in flight, so that it can be resigned. */
   async end(why: MillraceError): Promise<void> {
-    const isBusy = this.#phase === 'writing' || this.#phase === 'isolating';
-    const settled = isBusy ? (this.#settled ??= deferred()) : null;
+    const settled = this.#isBusy ? (this.#settled ??= deferred()) : null;
     this.#end(why);
     await settled?.promise;
+  }
+
+  get #isBusy(): boolean {
+    return this.#phase === 'isolating' || !this.#pipeline.isEmpty;
   }
 
   #enqueue(input: Input): void {
@@ -211,12 +226,25 @@ export class Dispatcher {
   }
 
   #pump(): void {
-    if (this.#phase === 'ended' || this.#phase === 'isolating' || this.#endedBy !== null) return;
+    if (this.#phase !== 'serving' || this.#endedBy !== null) return;
     this.#timer.beat(this.#state);
     if (this.#poison === null) this.#feedBacklog();
-    if (this.#phase !== 'idle') return;
-    if (this.#poison !== null) this.#isolate(this.#open.inputs, this.#poison);
-    else this.#close();
+    if (this.#poison === null) {
+      if (this.#isDue && this.#pipeline.takes(this.#open)) this.#close();
+    }
+    this.#isolateWhenAlone();
+  }
+
+  /** What is under way is answered first. */
+  #isolateWhenAlone(): void {
+    if (this.#poison === null || !this.#pipeline.isEmpty) return;
+    this.#isolate(this.#open.inputs, this.#poison);
+  }
+
+  /** Behind others only if it is worth a commit of its own, or has waited for one. */
+  get #isDue(): boolean {
+    if (this.#pipeline.isEmpty || this.#hasReturned) return true;
+    return this.#open.smallBytes >= (this.#options.worthBytes ?? WORTH_BYTES);
   }
 
   #feedBacklog(): void {
@@ -236,7 +264,7 @@ export class Dispatcher {
 
   #finish(batch: CommitBatch, mayTick: boolean): MillraceError | null {
     const { leaderTerm, decide } = this.#options;
-    const batches = [batch, this.#writing].flatMap((each) => each?.effects ?? []);
+    const batches = [batch, ...this.#pipeline.batches].map(({ effects }) => effects);
     return finish(this.#state, leaderTerm.time.now(), batch, mayTick, () =>
       decide === undefined ? [] : decide(this.#state, batches),
     );
@@ -247,8 +275,13 @@ export class Dispatcher {
     const fault = this.#finish(batch, this.#timer.mayTick);
     if (fault !== null) {
       // Without inputs it is nobody's event but our own mistake: start over as a new leader.
-      return batch.inputs.length === 0 ? this.#end(fault) : this.#isolate(batch.inputs, fault);
+      if (batch.inputs.length === 0) return this.#end(fault);
+      this.#poison = fault;
+      return this.#isolateWhenAlone();
     }
+    this.#hasReturned = false;
+    // Its answers wait for those before it: so it may as well take more.
+    if (batch.effects.isEmpty && !this.#pipeline.isEmpty) return;
     this.#timer.arm(this.#state);
     this.#open = new CommitBatch();
     this.#backlog.closed(batch);
@@ -256,41 +289,37 @@ export class Dispatcher {
       if (!this.#backlog.isEmpty) this.#schedulePump();
       return;
     }
-    this.#phase = 'writing';
-    this.#writing = batch;
-    const sentAtMs = this.#options.clock.monotonicMs();
-    this.#write(batch).then(
-      () => {
-        this.#writing = null;
-        this.#timer.answered(sentAtMs, this.#state);
-        this.#written(batch);
-      },
-      (error: unknown) => this.#refused(batch, asFault(error)),
-    );
+    this.#pipeline.send(batch);
+    if (!this.#backlog.isEmpty) this.#schedulePump();
   }
 
   /** Answers without changes need no commit, but they do need a leader that is one. */
-  async #write(batch: CommitBatch): Promise<void> {
+  async #write(batch: CommitBatch): Promise<Afterwards> {
     const { store, leaderTerm, clock } = this.#options;
-    if (!batch.effects.isEmpty) {
-      const sentAtMs = clock.monotonicMs();
-      const state = this.#state;
-      const rows = batch.effects.batch(state);
-      const { term, ttlMs } = leaderTerm;
-      const at = await leaderTerm.renewedBy(() => store.commit(term, ttlMs, rows));
-      state.commitNo = rows.commitNo;
-      leaderTerm.acknowledged = rows;
-      return this.#options.onCommitted?.(rows, at, clock.monotonicMs() - sentAtMs);
+    const sentAtMs = clock.monotonicMs();
+    const answered = (): void => this.#timer.answered(sentAtMs, this.#state);
+    if (batch.effects.isEmpty) {
+      if (leaderTerm.isRenewalDue || batch.makesPromises) await leaderTerm.renew();
+      return answered;
     }
-    if (leaderTerm.isRenewalDue || batch.makesPromises) await leaderTerm.renew();
+    const rows = batch.effects.batch(this.#state);
+    this.#state.commitNo = rows.commitNo;
+    const { term, ttlMs } = leaderTerm;
+    const at = await leaderTerm.renewedBy(() => store.commit(term, ttlMs, rows));
+    const tookMs = clock.monotonicMs() - sentAtMs;
+    return () => {
+      leaderTerm.acknowledged = rows;
+      this.#options.onCommitted?.(rows, at, tookMs);
+      answered();
+    };
   }
 
   /** Committed is committed: the answers go out even if the term has ended meanwhile. */
   #written(batch: CommitBatch): void {
+    this.#hasReturned = true;
     this.#deliver(batch);
-    if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
-    this.#phase = 'idle';
-    this.#schedulePump();
+    if (this.#endedBy === null) this.#schedulePump();
+    else if (!this.#isBusy) this.#closeDoors(this.#endedBy);
   }
 
   #deliver(batch: CommitBatch): void {
@@ -298,14 +327,17 @@ export class Dispatcher {
     for (const reply of batch.effects.takeReplies()) this.#replies.answer(reply);
   }
 
-  #refused(batch: CommitBatch, fault: MillraceError): void {
-    this.#writing = null;
-    if (fault.code === 'bad_row' && batch.inputs.length > 0 && this.#endedBy === null) {
-      return this.#isolate([...batch.inputs, ...this.#open.inputs], fault);
+  /** The fault is that of the first one. */
+  #refused(batches: readonly CommitBatch[], fault: MillraceError): void {
+    const isOurs = batches[0]?.inputs.length === 0;
+    if (fault.code === 'bad_row' && !isOurs && this.#endedBy === null) {
+      return this.#isolate(
+        [...batches, this.#open].flatMap(({ inputs }) => inputs),
+        fault,
+      );
     }
     // Without inputs it is our own fault, and a term that is over looks for no offender.
-    batch.refuse(steppedDown(fault), this.#replies);
-    this.#phase = 'idle';
+    for (const batch of batches) batch.refuse(steppedDown(fault), this.#replies);
     this.#end(fault);
     this.#closeDoors(this.#endedBy ?? fault);
   }
@@ -324,12 +356,12 @@ export class Dispatcher {
     this.#feedOneByOne(inputs).then(
       () => {
         if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);
-        this.#phase = 'idle';
+        this.#phase = 'serving';
         this.#options.onReloaded();
         this.#schedulePump();
       },
       (error: unknown) => {
-        this.#phase = 'idle';
+        this.#phase = 'serving';
         this.#end(asFault(error));
         const why = this.#endedBy ?? asFault(error);
         for (const input of inputs) CommitBatch.of(input).refuse(why, this.#replies);
@@ -355,7 +387,7 @@ export class Dispatcher {
     this.#state = state;
     this.#generation += 1;
     this.#reloads += 1;
-    await this.#write(new CommitBatch(effects));
+    (await this.#write(new CommitBatch(effects)))();
     if (this.#readers > 0) this.#state.takeNotes();
   }
 
@@ -375,14 +407,17 @@ export class Dispatcher {
   }
 
   #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
-    return this.#write(batch).then(() => null, asFault);
+    return this.#write(batch).then((afterwards) => {
+      afterwards();
+      return null;
+    }, asFault);
   }
 
   #end(why: MillraceError): void {
     if (this.#endedBy !== null) return;
     this.#endedBy = steppedDown(why);
     this.#timer.stop();
-    if (this.#phase === 'idle') this.#closeDoors(this.#endedBy);
+    if (!this.#isBusy) this.#closeDoors(this.#endedBy);
     this.#options.onEnd(why);
   }
 

@@ -3,7 +3,7 @@
  * a backup, or failed over to a replica that lacks the last commits, has lost some of it, and only this process can
  * tell what.
  */
-import type { Batch, JobId, JobNo } from '../core/index.ts';
+import type { Batch, JobId, JobRow } from '../core/index.ts';
 import type { Counters, Store, Term } from '../store/index.ts';
 
 /** A term's part of the history, as its leader knows it. */
@@ -25,21 +25,23 @@ export interface Loss {
   readonly jobIds: readonly JobId[];
 }
 
+type NewJob = Pick<JobRow, 'no' | 'id'>;
+
 /** The ids of so many of the newest jobs are remembered at least: enough for minutes of asynchronous replication. */
 const JOBS_MIN = 20_000;
 
 export class AcknowledgedHistory {
-  /** Two generations: to take the oldest out of one map again and again costs a walk over all that went before. */
-  #young: Map<JobNo, JobId> = new Map();
-  #old: Map<JobNo, JobId> = new Map();
+  /** By number, in two generations: to take out the oldest again and again would cost a walk over all the others. */
+  #young: NewJob[] = [];
+  #old: NewJob[] = [];
   #last: TermRecord | null = null;
 
   /** A batch was committed. */
   learn({ jobInserts }: Batch): void {
-    for (const { no, id } of jobInserts) this.#young.set(no, id);
-    if (this.#young.size < JOBS_MIN) return;
+    for (const { no, id } of jobInserts) this.#young.push({ no, id });
+    if (this.#young.length < JOBS_MIN) return;
     this.#old = this.#young;
-    this.#young = new Map();
+    this.#young = [];
   }
 
   /** A term of this process has ended. */
@@ -60,15 +62,17 @@ export class AcknowledgedHistory {
   #lossAfter({ term, acknowledged }: TermRecord, end: Counters): Loss | null {
     const commits = acknowledged.commitNo - end.commitNo;
     if (commits <= 0) return null;
-    const lost = [...this.#old, ...this.#young].filter(([no]) => no >= end.nextJobNo);
-    for (const [no] of lost) if (!this.#young.delete(no)) this.#old.delete(no);
+    const isLost = ({ no }: NewJob): boolean => no >= end.nextJobNo;
+    const lost = [...this.#old, ...this.#young].filter(isLost);
+    this.#old = this.#old.filter((job) => !isLost(job));
+    this.#young = this.#young.filter((job) => !isLost(job));
     return {
       term,
       end,
       commits,
       events: acknowledged.lastSeq - end.lastSeq,
       jobs: acknowledged.nextJobNo - end.nextJobNo,
-      jobIds: lost.map(([, jobId]) => jobId),
+      jobIds: lost.map(({ id }) => id),
     };
   }
 }

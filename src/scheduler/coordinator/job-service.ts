@@ -76,7 +76,8 @@ type BroughtBack = { readonly image: JobImage | null; readonly given: Pick<Rerun
 
 export class LeaderJobService implements JobService {
   readonly #options: ServiceOptions;
-  /** Submissions that name the same key wait for each other: the store is asked only once. */
+  /** Submissions that name the same key or id wait for each other: the store is asked only once. No id looks like a key,
+   * which has a slash in it. */
   readonly #keys: KeyedLock = new KeyedLock();
   #draining: Promise<number> | null = null;
 
@@ -104,7 +105,7 @@ export class LeaderJobService implements JobService {
       submit: (document, options) => this.submitParsed(document, options),
       submitNew: (fresh) => this.#submitNew(fresh),
       takenIds: (ids) => this.#options.storedIds.taken(ids),
-      alone: (ids, act) => this.#keys.run(ids.map(lockedId), act),
+      alone: (ids, act) => this.#keys.run(ids, act),
     });
   }
 
@@ -142,7 +143,7 @@ export class LeaderJobService implements JobService {
     const names = [
       ...scopes,
       ...(key === null ? [] : [`job/${key}`]),
-      ...(isNewId ? [] : [lockedId(options.jobId)]),
+      ...(isNewId ? [] : [options.jobId]),
     ];
     return this.#keys.run(names, async () => {
       const existing = await this.#findExisting(key, isNewId ? null : options.jobId);
@@ -240,7 +241,7 @@ export class LeaderJobService implements JobService {
   /** Nobody submits a job of this id meanwhile, or brings it back into memory. */
   async remove(jobId: JobId): Promise<void> {
     checkId(jobId, 'job');
-    return this.#keys.run([lockedId(jobId)], () => removeJob(this.#options, jobId));
+    return this.#keys.run([jobId], () => removeJob(this.#options, jobId));
   }
 
   async rerun(jobId: JobId, expectedRun?: number): Promise<JobReply> {
@@ -348,7 +349,7 @@ export class LeaderJobService implements JobService {
       submit: (document, options) =>
         this.submitParsed(parseJobDocument(flows.document(document), settings), options),
       ifNew: (jobId, act) =>
-        this.#keys.run([`id/${jobId}`], async () => {
+        this.#keys.run([jobId], async () => {
           if ((await this.#unchanged(jobId)) === null) await act();
         }),
     });
@@ -385,7 +386,7 @@ export class LeaderJobService implements JobService {
     };
     const found = ({ image }: BroughtBack): JobImage[] => (image === null ? [] : [image]);
     // It is not removed while it is read.
-    return this.#keys.run([lockedId(jobId)], async () =>
+    return this.#keys.run([jobId], async () =>
       asJob(await dispatcher.askAfter(read, ({ given }, ask) => make(ask, given), found)),
     );
   }
@@ -394,5 +395,3 @@ export class LeaderJobService implements JobService {
     return this.#options.shard;
   }
 }
-
-const lockedId = (id: JobId): string => `id/${id}`;

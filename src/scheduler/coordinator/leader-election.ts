@@ -5,7 +5,7 @@
  * that no candidate has to wait for it to expire.
  */
 import { MillraceError } from '../core/index.ts';
-import type { Settings, TermId } from '../core/index.ts';
+import type { NamedBatch, Settings, TermId } from '../core/index.ts';
 import { backoffMs } from '../../kit/index.ts';
 import type { CommittedEvents } from '../contract/index.ts';
 import type { LeaderInfo, Store, Term } from '../store/index.ts';
@@ -23,6 +23,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'isAudited'
   | 'unpackedJobs'
   | 'backlogMax'
+  | 'worthBytes'
   | 'measures'
   | 'webhookSecrets'
   | 'webhooks'
@@ -33,7 +34,7 @@ export interface LeaderElectionOptions extends Pick<
   | 'onPruneFailed'
 > {
   /** Called after every commit, before its answers go out. */
-  readonly onCommitted?: (committed: CommittedEvents) => void;
+  readonly onCommitted?: (committed: CommittedEvents, rows: NamedBatch) => void;
   readonly shard: number;
   readonly nodeId: string;
   readonly url: string | null;
@@ -190,7 +191,7 @@ export class LeaderElection {
       ...this.#options,
       onCommitted: (rows, at) => {
         this.#history.learn(rows);
-        this.#options.onCommitted?.({ term: elected.term.id, events: rows.events, at });
+        this.#options.onCommitted?.({ term: elected.term.id, events: rows.events, at }, rows);
       },
       elected,
       onEnd,

@@ -2,8 +2,16 @@
  * Durations that a leader observes, over all terms of its process. Everything comes from committed rows, so a measure
  * never counts what did not happen; what is under way when the process ends is not counted.
  */
-import { FRAGMENT_EXECUTOR, TASKS_PER_JOB_LIMIT } from '../core/index.ts';
-import type { EventView, Instant, JobNo, LogKind, NamedBatch, TaskRow } from '../core/index.ts';
+import { FRAGMENT_EXECUTOR, taskKey } from '../core/index.ts';
+import type {
+  EventView,
+  Instant,
+  JobNo,
+  LogKind,
+  NamedBatch,
+  TaskNo,
+  TaskRow,
+} from '../core/index.ts';
 import { Histogram } from '../../kit/index.ts';
 
 export type AttemptOutcome =
@@ -85,23 +93,27 @@ export class LeaderMeasures {
     executorOf: (event: EventView) => string | null,
   ): void {
     this.commit.observe(tookMs / 1_000);
-    let tasks: ReadonlyMap<number, TaskRow> | null = null;
-    const rowOf = (key: number): TaskRow | undefined => (tasks ??= tasksIn(rows)).get(key);
+    const tasks = new CommittedRows(rows);
     for (const event of rows.events) {
       if (event.jobNo === null) continue;
       if (event.taskNo === null) this.#jobEvent(event, event.jobNo);
-      else this.#taskEvent(event, keyOf(event.jobNo, event.taskNo), rowOf, executorOf);
+      else this.#taskEvent(event, event.jobNo, event.taskNo, tasks, executorOf);
     }
   }
 
   #taskEvent(
     event: EventView,
-    key: number,
-    rowOf: (key: number) => TaskRow | undefined,
+    jobNo: JobNo,
+    taskNo: TaskNo,
+    rows: CommittedRows,
     executorOf: (event: EventView) => string | null,
   ): void {
-    if (event.kind === 'assigned') {
-      const queuedAt = rowOf(key)?.queuedAt ?? null;
+    const { kind } = event;
+    // Most of the log.
+    if (kind === 'created' || kind === 'queued' || kind === 'started') return;
+    const key = taskKey(jobNo, taskNo);
+    if (kind === 'assigned') {
+      const queuedAt = rows.find(jobNo, taskNo)?.queuedAt ?? null;
       if (queuedAt !== null) this.queueAge.observe((event.at - queuedAt) / 1_000);
       const executor = executorOf(event);
       if (executor === null) return;
@@ -109,9 +121,9 @@ export class LeaderMeasures {
       if (executor === FRAGMENT_EXECUTOR) this.#stageEvent(event);
       return;
     }
-    const outcome = OUTCOMES[event.kind];
+    const outcome = OUTCOMES[kind];
     const running = this.#running.get(key);
-    if (event.kind === 'duplicated' && running !== undefined)
+    if (kind === 'duplicated' && running !== undefined)
       this.#duplicates.set(key, { ...running, since: event.at, fence: event.fence });
     // A task that ends without having run, such as a blocked one of a cancelled job, is not an attempt.
     if (outcome === undefined || running === undefined) return;
@@ -123,7 +135,7 @@ export class LeaderMeasures {
     else if (!isSecond) this.#running.set(key, duplicate);
     this.attempts.set(outcome, (this.attempts.get(outcome) ?? 0) + 1);
     if (outcome === 'discarded') return;
-    const startedAt = rowOf(key)?.startedAt ?? null;
+    const startedAt = rows.find(jobNo, taskNo)?.startedAt ?? null;
     const since = startedAt === null || startedAt < running.since ? running.since : startedAt;
     this.run.observe((event.at - since) / 1_000, running.executor);
     if (running.executor === FRAGMENT_EXECUTOR && outcome === 'succeeded') this.#stageEvent(event);
@@ -150,13 +162,42 @@ export class LeaderMeasures {
   }
 }
 
-function tasksIn({ taskInserts, taskUpdates }: NamedBatch): ReadonlyMap<number, TaskRow> {
-  const tasks = new Map<number, TaskRow>();
-  for (const row of taskInserts) tasks.set(keyOf(row.jobNo, row.taskNo), row);
-  for (const row of taskUpdates) tasks.set(keyOf(row.jobNo, row.taskNo), row);
-  return tasks;
+/** Events come in the order of their rows, mostly: so the next one is found by a look at a few, without an index. */
+class CommittedRows {
+  readonly #batch: NamedBatch;
+  #insert = 0;
+  #update = 0;
+  #all: Map<number, TaskRow> | null = null;
+
+  constructor(batch: NamedBatch) {
+    this.#batch = batch;
+  }
+
+  find(jobNo: JobNo, taskNo: TaskNo): TaskRow | undefined {
+    const { taskInserts, taskUpdates } = this.#batch;
+    const update = near(taskUpdates, this.#update, jobNo, taskNo);
+    if (update !== -1) return taskUpdates[(this.#update = update)];
+    const insert = near(taskInserts, this.#insert, jobNo, taskNo);
+    if (insert !== -1) return taskInserts[(this.#insert = insert)];
+    return (this.#all ??= this.#index()).get(taskKey(jobNo, taskNo));
+  }
+
+  #index(): Map<number, TaskRow> {
+    const all = new Map<number, TaskRow>();
+    for (const row of this.#batch.taskInserts) all.set(taskKey(row.jobNo, row.taskNo), row);
+    for (const row of this.#batch.taskUpdates) all.set(taskKey(row.jobNo, row.taskNo), row);
+    return all;
+  }
 }
 
-function keyOf(job: number, task: number): number {
-  return job * TASKS_PER_JOB_LIMIT + task;
+/** So many rows are looked at, from the one that was found last. */
+const LOOKED_AT = 4;
+
+/** Where the row stands; -1 when it is not near. */
+function near(rows: readonly TaskRow[], from: number, jobNo: JobNo, taskNo: TaskNo): number {
+  for (let at = from; at < from + LOOKED_AT && at < rows.length; at += 1) {
+    const row = rows[at] as TaskRow;
+    if (row.jobNo === jobNo && row.taskNo === taskNo) return at;
+  }
+  return -1;
 }

@@ -75,6 +75,8 @@ export interface LeaderOptions {
   readonly onEnd: (why: MillraceError) => void;
   /** Events that may wait for the store before callers are refused. */
   readonly backlogMax?: number;
+  /** See `DispatcherOptions`: for tests. */
+  readonly worthBytes?: number;
   /** Those of the process; without them the leader has its own. */
   readonly measures?: LeaderMeasures;
   /** Schedules that flows declare wait to be resumed: for tests of those flows. */
@@ -161,7 +163,7 @@ export class Leader implements LeaderServices {
         queries?.stop();
         options.onEnd(why);
       },
-      ...(options.backlogMax === undefined ? {} : { backlogMax: options.backlogMax }),
+      ...defined({ backlogMax: options.backlogMax, worthBytes: options.worthBytes }),
     });
     begun = dispatcher;
     // A leader that knows only some of the jobs would leave the others waiting for ever.

@@ -2,7 +2,6 @@
  * A list of jobs whose callers chose the ids. The store is asked once which of them are taken, and all others are
  * submitted together: a look-up for each job would cost the leader more than the job itself.
  */
-import { defined } from '../../kit/index.ts';
 import type { Ask, JobDocument, JobId, MillraceError, Submit } from '../core/index.ts';
 import type { JobReply, NewJob, SubmitOptions } from '../contract/index.ts';
 import { asFault } from './faults.ts';
@@ -88,6 +87,6 @@ function isPlain(document: JobDocument, { isFresh = false }: SubmitOptions): boo
 /** Nothing is looked up for it. */
 export function submitFresh({ document, options }: FreshJob, ask: Ask): Submit {
   const { jobId, trace, startedBy } = options;
-  const placed = inTrace(document, trace ?? null);
-  return { type: 'submit', ask, jobId, document: placed, ...defined({ startedBy }) };
+  const event: Submit = { type: 'submit', ask, jobId, document: inTrace(document, trace ?? null) };
+  return startedBy === undefined ? event : { ...event, startedBy };
 }

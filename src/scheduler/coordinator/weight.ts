@@ -94,10 +94,9 @@ function tasksWeight(tasks: readonly TaskDocument[]): number {
   return bytes;
 }
 
-function seedsWeight(
-  seeds: ReadonlyMap<unknown, { readonly result: string | null }> = new Map(),
-): number {
+function seedsWeight(seeds?: ReadonlyMap<unknown, { readonly result: string | null }>): number {
   let bytes = 0;
+  if (seeds === undefined) return bytes;
   for (const { result } of seeds.values()) bytes += result?.length ?? 0;
   return bytes;
 }

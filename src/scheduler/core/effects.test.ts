@@ -66,8 +66,8 @@ test('a task is not inserted without its spec, nor a job without a number', () =
   effects.insertJob({ no: jobNo(2) } as never);
   expect(() => effects.check(COUNTERS)).toThrow('job 2 was not numbered');
   effects.check({ ...COUNTERS, nextJobNo: jobNo(3) });
-  effects.insertTask({} as never, row());
-  effects.insertTask({} as never, row());
+  effects.insertTask(REF as never);
+  effects.insertTask(REF as never);
   expect(() => effects.check({ ...COUNTERS, nextJobNo: jobNo(3) })).toThrow('2 new specs for 1');
 });
 
@@ -83,8 +83,12 @@ test('a row that changes twice is written once, as it is last', () => {
 test('a row that changes in the batch that inserts it is inserted as it is last', () => {
   const effects = new Effects();
   const spec = { jobNo: jobNo(1), taskNo: taskNo(0) } as never;
-  effects.insertTask(spec, row({ state: 'blocked' }));
+  effects.insertTask(spec);
+  expect(effects.lacksRow(jobNo(1), taskNo(0))).toBe(true);
+  expect(() => effects.check({ lastSeq: 0, nextJobNo: jobNo(2) })).toThrow('has no row');
+  effects.task(row({ state: 'blocked' }));
   effects.task(row({ state: 'ready' }));
+  expect(effects.lacksRow(jobNo(1), taskNo(0))).toBe(false);
   const batch = effects.batch({ commitNo: 0, lastSeq: 0, nextJobNo: jobNo(2) });
   expect(batch.taskInserts).toMatchObject([{ state: 'ready' }]);
   expect(batch.taskUpdates).toEqual([]);

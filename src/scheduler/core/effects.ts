@@ -5,7 +5,7 @@
 import { type MillraceError, broken } from './errors.ts';
 import type { Ask } from './event.ts';
 import { taskKey } from './ids.ts';
-import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId } from './ids.ts';
+import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from './ids.ts';
 import type { Batch, TaskRef } from './rows.ts';
 import type {
   CopiedResultRow,
@@ -182,7 +182,8 @@ export class Effects {
   readonly #jobInserts: Map<JobNo, JobRow> = new Map();
   readonly #jobUpdates: Map<JobNo, JobRow> = new Map();
   readonly #specInserts: TaskSpecRow[] = [];
-  readonly #taskInserts: Map<number, TaskRow> = new Map();
+  /** Null for one whose row is yet to come. */
+  readonly #taskInserts: Map<number, TaskRow | null> = new Map();
   readonly #taskUpdates: Map<number, TaskRow> = new Map();
   readonly #results: ResultRow[] = [];
   readonly #keys: Map<string, KeyRow | null> = new Map();
@@ -223,9 +224,15 @@ export class Effects {
     (this.#jobInserts.has(row.no) ? this.#jobInserts : this.#jobUpdates).set(row.no, row);
   }
 
-  insertTask(spec: TaskSpecRow, row: TaskRow): void {
+  /** Its row follows: it is written when the task is as it stays for now. */
+  insertTask(spec: TaskSpecRow): void {
     this.#specInserts.push(spec);
-    this.#taskInserts.set(taskKey(row.jobNo, row.taskNo), row);
+    this.#taskInserts.set(taskKey(spec.jobNo, spec.taskNo), null);
+  }
+
+  /** Whether the row of a new task is yet to come. */
+  lacksRow(jobNo: JobNo, taskNo: TaskNo): boolean {
+    return this.#taskInserts.get(taskKey(jobNo, taskNo)) === null;
   }
 
   task(row: TaskRow): void {
@@ -328,6 +335,8 @@ export class Effects {
     for (const row of this.#archived) this.#requireTask(row, 'an archived run');
     const [specs, tasks] = [this.#specInserts.length, this.#taskInserts.size];
     if (specs !== tasks) broken(`${specs} new specs for ${tasks} new tasks`);
+    for (const [key, row] of this.#taskInserts)
+      if (row === null) broken(`new task ${key} has no row`);
     for (const no of this.#jobInserts.keys()) {
       if (no >= nextJobNo) broken(`job ${no} was not numbered: the counter is at ${nextJobNo}`);
     }
@@ -352,7 +361,7 @@ export class Effects {
       jobInserts: [...this.#jobInserts.values()],
       jobUpdates: [...this.#jobUpdates.values()],
       specInserts: this.#specInserts,
-      taskInserts: [...this.#taskInserts.values()],
+      taskInserts: [...this.#taskInserts.values()] as TaskRow[],
       taskUpdates: [...this.#taskUpdates.values()],
       results: this.#results,
       keyUpserts: [...this.#keys.values()].filter((row) => row !== null),

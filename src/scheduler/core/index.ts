@@ -24,7 +24,6 @@ export { withDefaults } from './document/schema-defaults.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
 export { jobDocumentReader, parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export { listParser } from './document/parse-list.ts';
-export type { ListParser } from './document/parse-list.ts';
 export type { KnownTasks } from './document/parse.ts';
 export {
   KEEP_TEXT,

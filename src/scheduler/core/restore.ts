@@ -85,7 +85,7 @@ export function announceTerm(
   now: Instant,
   effects: Effects,
 ): void {
-  new StepContext(state, now, effects).log('leader.elected', {}, { ...leaderTerm });
+  new StepContext(state, now, effects).log('leader.elected', null, { ...leaderTerm });
 }
 
 /** What a store that was rewound had acknowledged before. */
@@ -104,7 +104,7 @@ export function announceLoss(
   now: Instant,
   effects: Effects,
 ): void {
-  new StepContext(state, now, effects).log('history.rewound', {}, { ...loss });
+  new StepContext(state, now, effects).log('history.rewound', null, { ...loss });
 }
 
 /** Then jobs, in any order and any portions. One that is in memory, or left it since the image was
@@ -188,7 +188,7 @@ function restoreSchedule(context: StepContext, row: ScheduleRow): void {
     if (!isMillraceError(error)) throw error;
     // Stricter limits than when it was stored: it stays in the store and is logged, since a leader that cannot start
     // is worse.
-    context.log('schedule.missed', {}, { schedule: row.id, error: error.message });
+    context.log('schedule.missed', null, { schedule: row.id, error: error.message });
   }
 }
 
@@ -351,6 +351,7 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
     beginsAgain: isStoppedToBegin(context, job, slot, row),
     duplicate: 'unknown',
     ackedByPoll: null,
+    namedIn: 0,
   };
   state.leases.set(slot, lease);
   node.leases.set(slot, lease);

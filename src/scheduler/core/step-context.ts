@@ -21,13 +21,14 @@ export class StepContext {
   readonly effects: Effects;
   /** Tasks that ended in this step and whose dependents have not been updated yet. */
   readonly ended: Slot[] = [];
-  /** Jobs whose last task ended: they leave the memory when the step is settled. Null while there is none. */
-  over: Set<Job> | null = null;
+  /** Jobs whose last task ended: they leave the memory when the step is settled. Null while there is none; one may be
+   * named twice. */
+  over: Job[] | null = null;
   /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
   /** Jobs that have come into memory in this step. */
   readonly newJobs: Job[] = [];
-  readonly #jobReplies: JobReplyTo[] = [];
+  #jobReplies: JobReplyTo[] | null = null;
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {
     this.state = state;
@@ -35,24 +36,50 @@ export class StepContext {
     this.effects = effects;
   }
 
-  /** Appends to the log; the sequence has no gaps because this is the only place it grows. */
-  log(kind: LogKind, about: LogSubject, detail?: Readonly<Record<string, unknown>>): void {
-    this.state.lastSeq += 1;
-    const { slot, job, nodeId } = about;
-    const { tasks } = this.state;
-    const of = slot === undefined ? job : tasks.job(slot);
+  /** Of the cluster, or of a node. */
+  log(kind: LogKind, nodeId: NodeId | null, detail?: LogDetail): void {
+    this.#append(kind, null, null, nodeId, detail);
+  }
+
+  logJob(kind: LogKind, job: Job, detail?: LogDetail): void {
+    this.#append(kind, job, null, null, detail);
+  }
+
+  /** `fence` is given for a duplicate; otherwise it is the task's own. */
+  logTask(
+    kind: LogKind,
+    slot: Slot,
+    nodeId: NodeId | null = null,
+    detail?: LogDetail,
+    fence: number = this.state.tasks.fence.get(slot),
+  ): void {
+    this.#append(kind, this.state.tasks.job(slot), slot, nodeId, detail, fence);
+  }
+
+  /** The sequence has no gaps because this is the only place it grows. */
+  #append(
+    kind: LogKind,
+    job: Job | null,
+    slot: Slot | null,
+    nodeId: NodeId | null,
+    detail: LogDetail | undefined,
+    fence: number | null = null,
+  ): void {
+    const { state } = this;
+    const { tasks } = state;
+    state.lastSeq += 1;
     this.effects.event({
-      seq: this.state.lastSeq,
+      seq: state.lastSeq,
       at: this.now,
       kind,
-      jobNo: of?.no ?? null,
-      jobId: of?.id ?? null,
-      taskNo: slot === undefined ? null : tasks.no(slot),
-      taskId: slot === undefined ? null : tasks.id(slot),
-      nodeId: nodeId ?? null,
-      run: slot === undefined ? (job?.run ?? null) : tasks.run.get(slot),
-      attempt: slot === undefined ? null : tasks.attempt.get(slot),
-      fence: slot === undefined ? null : (about.fence ?? tasks.fence.get(slot)),
+      jobNo: job === null ? null : job.no,
+      jobId: job === null ? null : job.id,
+      taskNo: slot === null ? null : tasks.no(slot),
+      taskId: slot === null ? null : tasks.id(slot),
+      nodeId,
+      run: slot === null ? (job === null ? null : job.run) : tasks.run.get(slot),
+      attempt: slot === null ? null : tasks.attempt.get(slot),
+      fence,
       detail: detail === undefined ? null : JSON.stringify(detail),
     });
   }
@@ -83,10 +110,14 @@ export class StepContext {
 
   /** Answers with the job as it is when the step is settled. */
   replyJob(ask: Ask, job: Job, changed: boolean, more?: MoreOfJob): void {
-    this.#jobReplies.push({ ask, job, changed, more });
+    const reply = { ask, job, changed, more };
+    // Most steps have one: a list that grows by pushing begins with room for many.
+    if (this.#jobReplies === null) this.#jobReplies = [reply];
+    else this.#jobReplies.push(reply);
   }
 
   sendJobReplies(): void {
+    if (this.#jobReplies === null) return;
     for (const { ask, job, changed, more } of this.#jobReplies) {
       const { id: jobId, state, run } = job;
       const reply = { type: 'job' as const, jobId, state, run, changed };
@@ -104,13 +135,7 @@ interface JobReplyTo {
 
 type MoreOfJob = Pick<JobReply, 'signal' | 'why'>;
 
-interface LogSubject {
-  readonly slot?: Slot;
-  /** Of a duplicate; otherwise the task's own. */
-  readonly fence?: number;
-  readonly job?: Job;
-  readonly nodeId?: NodeId;
-}
+type LogDetail = Readonly<Record<string, unknown>>;
 
 export function taskRow(
   state: SchedulerState,

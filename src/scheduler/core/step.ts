@@ -59,7 +59,7 @@ function take(context: StepContext, event: SchedulerEvent): void {
       return reschedule(context, event);
     case 'noteRemoval':
       // Its number names nothing any more, so its id is in the detail.
-      context.log('job.removed', {}, { job: event.jobId, name: event.name });
+      context.log('job.removed', null, { job: event.jobId, name: event.name });
       return context.effects.reply(event.ask, { type: 'done' });
     case 'rerun':
       return rerun(context, event);

@@ -2,7 +2,7 @@
  * What a batch must keep within itself where no index of a database looks after it: numbers and names that are unique,
  * tasks that come with their specs.
  */
-import { type Batch, type JobNo, type TaskId, taskKey, type TaskRef } from '../core/index.ts';
+import { type Batch, type JobNo, type TaskId, taskOrder, type TaskRef } from '../core/index.ts';
 import { badRow } from './row-checks.ts';
 
 const key = (...parts: readonly (number | string)[]): string => parts.join('/');
@@ -16,7 +16,7 @@ export function checkUnique(batch: Batch): void {
     jobInserts.filter((job) => job.idempotencyKey !== null),
     (job) => job.idempotencyKey ?? '',
   );
-  const ref = ({ jobNo, taskNo }: TaskRef): number => taskKey(jobNo, taskNo);
+  const ref = ({ jobNo, taskNo }: TaskRef): number => taskOrder(jobNo, taskNo);
   // One task each, as most jobs have: their ids cannot be the same.
   if (!isRising(specInserts, ({ jobNo }) => jobNo)) {
     checkTaskIds(specInserts);
@@ -25,7 +25,8 @@ export function checkUnique(batch: Batch): void {
   unique('signal', signalInserts, (signal) => key(signal.jobNo, signal.no));
   unique('signal id', signalInserts, (signal) => key(signal.jobNo, signal.id));
   unique('archived task', archived, ref);
-  checkResults([...batch.results, ...batch.copiedResults], ref);
+  const { results, copiedResults } = batch;
+  checkResults(copiedResults.length === 0 ? results : [...results, ...copiedResults], ref);
 }
 
 /** Job by job, as they come: a text for each task of a large job would cost more than all other checks. */
@@ -87,10 +88,13 @@ function unique<Row>(
 
 /** Each is above the one before, so none is there twice. Rows mostly come in this order, which costs no set. */
 function isRising<Row>(rows: readonly Row[], keyOf: (row: Row) => number | string): boolean {
+  if (rows.length < 2) return true;
+  let before = keyOf(rows[0] as Row);
   for (let at = 1; at < rows.length; at += 1) {
-    const [before, after] = [keyOf(rows[at - 1] as Row), keyOf(rows[at] as Row)];
+    const after = keyOf(rows[at] as Row);
     // Text is not compared with numbers, and what is not a number is above nothing.
     if (typeof before !== typeof after || !(before < after)) return false;
+    before = after;
   }
   return true;
 }

@@ -28,6 +28,7 @@ import {
   type TaskSpecRow,
   utf8Bytes,
 } from '../core/index.ts';
+import { isLikeJob, isLikeSpec, isLikeTask } from './like-rows.ts';
 import type { InboxRow } from './store.ts';
 
 /** Nothing was changed; `row` names the offender, so that the caller can refuse just that one. */
@@ -127,11 +128,23 @@ function starterIn(options: string | null): string | null {
   return /"startedBy":(\{"(?:event|job)":"[^"]*")/.exec(options)?.[1] ?? null;
 }
 
-/** `before` is the row in front of it, if there is one: what is the same text there has been looked at. */
+/** `before` is the row in front of it, if there is one: rows of a batch are much alike, and what is the same there has been
+ * looked at. */
 export function checkJob(job: JobRow, before?: JobRow): void {
   whole(job, 'no', job.no, 1);
   indexed(job, 'id', job.id);
-  if (job.name !== before?.name) text(job, 'name', job.name);
+  for (const label of job.labels) indexed(job, 'labels', label);
+  time(job, 'createdAt', job.createdAt);
+  time(job, 'startedAt', job.startedAt);
+  time(job, 'finishedAt', job.finishedAt);
+  if (isFinished(job.state) !== (job.finishedAt !== null)) {
+    throw badRow(nameOf(job), `state ${job.state} with finishedAt ${job.finishedAt}`);
+  }
+  if (before === undefined || !isLikeJob(job, before)) checkJobAlone(job);
+}
+
+function checkJobAlone(job: JobRow): void {
+  text(job, 'name', job.name);
   oneOf(job, 'priority', job.priority, PRIORITY);
   indexed(job, 'idempotencyKey', job.idempotencyKey);
   small(job, 'maxParallel', job.maxParallel, 1);
@@ -139,62 +152,61 @@ export function checkJob(job: JobRow, before?: JobRow): void {
   whole(job, 'totalMs', job.totalMs);
   indexed(job, 'scheduleId', job.scheduleId);
   text(job, 'output', job.output);
-  for (const label of job.labels) indexed(job, 'labels', label);
   time(job, 'runAt', job.runAt);
-  if (job.options !== before?.options) {
-    text(job, 'options', job.options);
-    indexed(job, 'options.startedBy', starterIn(job.options));
-  }
-  time(job, 'createdAt', job.createdAt);
+  text(job, 'options', job.options);
+  indexed(job, 'options.startedBy', starterIn(job.options));
   oneOf(job, 'state', job.state, JOB_STATES);
   small(job, 'run', job.run);
   small(job, 'taskCount', job.taskCount);
   oneOf(job, 'stopping', job.stopping, JOB_STOPPING);
   error(job, job.error);
-  time(job, 'startedAt', job.startedAt);
-  time(job, 'finishedAt', job.finishedAt);
-  if (isFinished(job.state) !== (job.finishedAt !== null)) {
-    throw badRow(nameOf(job), `state ${job.state} with finishedAt ${job.finishedAt}`);
-  }
 }
 
 export function checkSpec(spec: TaskSpecRow, before?: TaskSpecRow): void {
   small(spec, 'taskNo', spec.taskNo);
-  if (spec.id !== before?.id) indexed(spec, 'id', spec.id);
-  if (spec.executor !== before?.executor) text(spec, 'executor', spec.executor);
+  for (const edge of spec.dependsOn) small(spec, 'dependsOn', edge < 0 ? ~edge : edge);
+  if (spec.input !== before?.input) text(spec, 'input', spec.input);
+  if (before === undefined || !isLikeSpec(spec, before)) checkSpecAlone(spec);
+}
+
+function checkSpecAlone(spec: TaskSpecRow): void {
+  indexed(spec, 'id', spec.id);
+  text(spec, 'executor', spec.executor);
   oneOf(spec, 'priority', spec.priority, PRIORITY);
   small(spec, 'parentNo', spec.parentNo);
-  for (const edge of spec.dependsOn) small(spec, 'dependsOn', edge < 0 ? ~edge : edge);
   if (spec.idempotencyKey !== null) {
     indexed(spec, 'idempotencyKey', keyScope(spec.executor, spec.idempotencyKey));
   }
-  if (spec.options !== before?.options) text(spec, 'options', spec.options);
-  text(spec, 'input', spec.input);
+  text(spec, 'options', spec.options);
 }
 
 export function checkTask(task: TaskRow, before?: TaskRow): void {
-  oneOf(task, 'state', task.state, TASK_STATES);
-  small(task, 'run', task.run);
-  small(task, 'attempt', task.attempt);
-  small(task, 'failures', task.failures);
-  small(task, 'losses', task.losses);
   small(task, 'fence', task.fence);
-  if (task.term !== before?.term) text(task, 'term', task.term);
   if (task.nodeId !== before?.nodeId) text(task, 'nodeId', task.nodeId);
   if (task.sessionId !== before?.sessionId) text(task, 'sessionId', task.sessionId);
-  oneOf(task, 'stopping', task.stopping, TASK_STOPPING);
-  oneOf(task, 'suspended', task.suspended, SUSPENDED);
-  text(task, 'waits', task.waits);
   time(task, 'notBefore', task.notBefore);
-  if (!(task.progress >= 0 && task.progress <= 1)) {
-    throw badRow(nameOf(task), `progress is ${task.progress}`);
-  }
-  error(task, task.error);
   time(task, 'queuedAt', task.queuedAt);
   time(task, 'startedAt', task.startedAt);
   time(task, 'finishedAt', task.finishedAt);
   const fault = stateFault(task);
   if (fault !== null) throw badRow(nameOf(task), fault);
+  if (before === undefined || !isLikeTask(task, before)) checkTaskAlone(task);
+}
+
+function checkTaskAlone(task: TaskRow): void {
+  oneOf(task, 'state', task.state, TASK_STATES);
+  small(task, 'run', task.run);
+  small(task, 'attempt', task.attempt);
+  small(task, 'failures', task.failures);
+  small(task, 'losses', task.losses);
+  text(task, 'term', task.term);
+  oneOf(task, 'stopping', task.stopping, TASK_STOPPING);
+  oneOf(task, 'suspended', task.suspended, SUSPENDED);
+  text(task, 'waits', task.waits);
+  if (!(task.progress >= 0 && task.progress <= 1)) {
+    throw badRow(nameOf(task), `progress is ${task.progress}`);
+  }
+  error(task, task.error);
 }
 
 /** What does not fit together; null when all does. */

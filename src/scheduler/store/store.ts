@@ -270,6 +270,9 @@ export interface Store {
   whenVacant?(shard: number, signal: AbortSignal): Promise<number | null>;
 
   // The one way to change anything else
+  /** How many commits of a term may be under way at the same time. Each takes effect after those that were asked for before
+   * it, or not at all. One where it is absent. */
+  readonly commitsAtOnce?: number;
   /** Answers the database's time of the transaction. Renews the term for `ttlMs` as well. */
   commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant>;
   /** Removes finished jobs, events and completed keys by age, or one finished job; fenced like a commit. */

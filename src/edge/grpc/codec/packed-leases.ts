@@ -83,13 +83,8 @@ const NO_BYTES: Buffer = Buffer.alloc(0);
 
 /** Numbers for the leases of one stream, the same at both ends: one that is free again is used again, the last one first. */
 class LeaseNumbers {
-  readonly #free: number[];
-  #last: number;
-
-  constructor(before?: LeaseNumbers) {
-    this.#free = before === undefined ? [] : [...before.#free];
-    this.#last = before === undefined ? 0 : before.#last;
-  }
+  readonly #free: number[] = [];
+  #last = 0;
 
   next(): number {
     const free = this.#free.pop();
@@ -103,34 +98,42 @@ class LeaseNumbers {
   }
 }
 
+interface SentLease {
+  readonly number: number;
+  /** The last change that it was held at. */
+  heldAt: number;
+}
+
 /** What was sent on one stream of the leases that are held here. */
 export class SentLeases {
-  #known: Map<LeaseName, number> = new Map();
-  #numbers = new LeaseNumbers();
+  readonly #known: Map<LeaseName, SentLease> = new Map();
+  readonly #numbers = new LeaseNumbers();
+  #changes = 0;
 
   /** What has changed. It counts once `sent` is called, before the next change is asked for. */
   change(held: readonly LeaseName[]): HeldChange & { readonly sent: () => void } {
-    const added: LeaseName[] = [];
-    const known = new Map<LeaseName, number>();
-    const numbers = new LeaseNumbers(this.#numbers);
+    this.#changes += 1;
+    const heldAt = this.#changes;
+    const added = new Set<LeaseName>();
     for (const lease of held) {
-      if (known.has(lease)) continue;
-      const before = this.#known.get(lease);
-      if (before === undefined) added.push(lease);
-      known.set(lease, before ?? numbers.next());
+      const known = this.#known.get(lease);
+      if (known === undefined) added.add(lease);
+      else known.heldAt = heldAt;
     }
+    const gone: LeaseName[] = [];
     const removed: number[] = [];
-    for (const [lease, number] of this.#known) {
-      if (known.has(lease)) continue;
-      removed.push(number);
-      numbers.release(number);
+    for (const [lease, known] of this.#known) {
+      if (known.heldAt === heldAt) continue;
+      gone.push(lease);
+      removed.push(known.number);
     }
     return {
-      added: added.length === 0 ? NO_BYTES : packLeases(added),
+      added: added.size === 0 ? NO_BYTES : packLeases([...added]),
       removed,
       sent: () => {
-        this.#known = known;
-        this.#numbers = numbers;
+        for (const lease of added) this.#known.set(lease, { number: this.#numbers.next(), heldAt });
+        for (const lease of gone) this.#known.delete(lease);
+        for (const number of removed) this.#numbers.release(number);
       },
     };
   }

@@ -7,10 +7,14 @@ import type { Settings } from '../settings.ts';
 import type { JobDocument, TaskDocument } from './document.ts';
 import { parseJobDocument, weighDocument } from './parse.ts';
 import { readAloneInput } from './task.ts';
+import { weigh } from './weigh.ts';
 
+/** One that was read as a whole. */
 interface Read {
   readonly value: Readonly<Record<string, unknown>>;
   readonly document: JobDocument;
+  /** Its weight; null until another one is like it. */
+  bytes: number | null;
 }
 
 /** Refuses as `parseJobDocument` does. */
@@ -20,26 +24,32 @@ export function listParser(settings: Settings): ListParser {
   let before: Read | null = null;
   return (value) => {
     if (!isObject(value)) return parseJobDocument(value, settings);
-    const document =
-      (before === null ? null : likeBefore(value, before, settings)) ??
-      parseJobDocument(value, settings);
-    before = { value, document };
+    const like = before === null ? null : likeBefore(value, before, settings);
+    if (like !== null) return like;
+    const document = parseJobDocument(value, settings);
+    before = { value, document, bytes: null };
     return document;
   };
 }
 
+const INPUT = '/tasks/0/input';
+
 function likeBefore(
   value: Readonly<Record<string, unknown>>,
-  { value: before, document }: Read,
+  before: Read,
   settings: Settings,
 ): JobDocument | null {
-  if (!isLike(value, before, 'tasks')) return null;
-  const [task, taskBefore] = [onlyOne(value['tasks']), onlyOne(before['tasks'])];
+  if (!isLike(value, before.value, 'tasks')) return null;
+  const [task, taskBefore] = [onlyOne(value['tasks']), onlyOne(before.value['tasks'])];
   if (task === null || taskBefore === null || !isLike(task, taskBefore, 'input')) return null;
+  const { document } = before;
   const read = document.tasks[0] as TaskDocument;
   try {
-    weighDocument(value, settings);
-    const input = readAloneInput(task['input'] ?? null, '/tasks/0/input', settings);
+    const given = task['input'] ?? null;
+    // All but the input weighs what it weighed before. Where there is no room for both inputs, the whole is weighed.
+    before.bytes ??= weighDocument(before.value, settings);
+    weigh(given, INPUT, 'The input', 0, settings.documentBytesMax - before.bytes);
+    const input = readAloneInput(given, INPUT, settings);
     return { ...document, tasks: [{ ...read, input }] };
   } catch {
     // What is wrong with it is said by whoever reads all of it.
@@ -53,19 +63,21 @@ function onlyOne(list: unknown): Readonly<Record<string, unknown>> | null {
   return isObject(only) ? only : null;
 }
 
-/** The same fields with the same plain values, but for one. */
+/** The same fields with the same plain values, but for one. What both inherit is the same. */
 function isLike(
   value: Readonly<Record<string, unknown>>,
   before: Readonly<Record<string, unknown>>,
   but: string,
 ): boolean {
-  const names = Object.keys(value);
-  if (names.length !== Object.keys(before).length) return false;
-  for (const name of names) {
+  if (Object.getPrototypeOf(value) !== Object.getPrototypeOf(before)) return false;
+  let more = 0;
+  for (const name in value) {
+    more += 1;
     if (name === but) continue;
     const each = value[name];
     // Two lists or objects are never the same one.
     if (each === undefined || each !== before[name]) return false;
   }
-  return but in value === but in before;
+  for (const _name in before) more -= 1;
+  return more === 0 && but in value === but in before;
 }

@@ -80,9 +80,9 @@ export function* jobDocumentReader(
   };
 }
 
-export function weighDocument(value: unknown, settings: Settings, path = ''): void {
+export function weighDocument(value: unknown, settings: Settings, path = ''): number {
   // An input stands three levels deep: document, tasks, task.
-  weigh(value, path, 'The job document', 3, settings.documentBytesMax);
+  return weigh(value, path, 'The job document', 3, settings.documentBytesMax);
 }
 
 function readRunAt(fields: Fields): Instant | null {

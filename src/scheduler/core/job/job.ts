@@ -156,7 +156,7 @@ export class Job {
 
   /** All tasks are in: an array that grew by pushing keeps room for sixteen more. */
   trim(): void {
-    this.slots = this.slots.slice();
+    if (this.slots.length > 1) this.slots = this.slots.slice();
   }
 
   slot(no: TaskNo): Slot | null {

@@ -37,6 +37,23 @@ test('a heap in use always has the smallest on top', () => {
   );
 });
 
+test('what comes in order and what comes between leave in order, however long the line is', () => {
+  const heap = new Heap<number>(smaller);
+  const model: number[] = [];
+  for (let at = 0; at < 1_000; at += 1) {
+    // Three come in order, then one that belongs somewhere among them, and two leave.
+    for (const item of [at * 4, at * 4 + 1, at * 4 + 2, at * 2 + 0.5]) {
+      heap.push(item);
+      model.push(item);
+    }
+    model.sort((a, b) => a - b);
+    for (const next of model.splice(0, 2)) expect(heap.pop()).toBe(next);
+    expect(heap.size).toBe(model.length);
+  }
+  for (const next of model) expect(heap.pop()).toBe(next);
+  expect(heap.pop()).toBeUndefined();
+});
+
 test.each([
   ['bytes', bytes, 255],
   ['shorts', shorts, 65_535],

@@ -74,6 +74,8 @@ export class Node {
   readonly outputJobs: Set<Job> = new Set();
   poll: Poll | null = null;
   lastPollNo = 0;
+  /** How many times it has said what it holds. */
+  lists = 0;
   // Owned by Matching.
   group: Group | null = null;
   readonly meets: Set<Requirement> = new Set();

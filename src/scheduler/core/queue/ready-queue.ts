@@ -191,12 +191,12 @@ export class ReadyQueue {
     for (const lane of ring) {
       if (lane.requirement.isBulk && !mayBulk) continue;
       const slot = this.#takeFrom(lane, node);
-      ring.delete(lane);
       if (slot === null) {
+        ring.delete(lane);
         lane.announced = false;
         continue;
       }
-      ring.add(lane); // to the back: lanes of one priority take turns
+      if (ring.size > 1) moveBack(ring, lane); // lanes of one priority take turns
       return slot;
     }
     return null;
@@ -352,4 +352,9 @@ export class ReadyQueue {
   #lane(slot: Slot): Lane {
     return this.#tasks.requirement(slot).lanes[this.#tasks.priority(slot)] as Lane;
   }
+}
+
+function moveBack(ring: Set<Lane>, lane: Lane): void {
+  ring.delete(lane);
+  ring.add(lane);
 }

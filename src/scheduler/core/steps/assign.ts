@@ -27,7 +27,7 @@ export function poll(context: StepContext, event: PollEvent): void {
   const again: Lease[] = [];
   const unwanted: Lease[] = [];
   for (const lease of node.leases.values()) {
-    if (held.ours.has(lease)) lease.ackedByPoll ??= event.pollNo;
+    if (lease.namedIn === held.listNo) lease.ackedByPoll ??= event.pollNo;
     else (lease.stopping === null ? again : unwanted).push(lease);
   }
   // Never received, and not wanted any more: there is nothing to abort.

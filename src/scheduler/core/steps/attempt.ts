@@ -36,7 +36,7 @@ export function failAttempt(
     const message = `gave up after ${times}; the last error was ${error.code}: ${error.message}`;
     return finish(context, slot, 'failed', { error: { code: 'dead', message } });
   }
-  context.log('retried', { slot, nodeId: node.id }, { ...error });
+  context.logTask('retried', slot, node.id, { ...error });
   tasks.setError(slot, error);
   if (continueDuplicate(context, lease)) return;
   endLease(context, lease);
@@ -52,7 +52,7 @@ export function cancelled(context: StepContext, lease: Lease): boolean {
     finish(context, slot, 'cancelled');
     return true;
   }
-  context.log('released', { slot, nodeId: node.id }, { why: 'its input is being recomputed' });
+  context.logTask('released', slot, node.id, { why: 'its input is being recomputed' });
   endLease(context, lease);
   makeReady(context, slot);
   return true;
@@ -86,7 +86,7 @@ export function loseAttempt(context: StepContext, lease: Lease, loss: Loss): voi
       'see the last log lines of that node';
     return finish(context, slot, 'failed', { error: { code: 'dead', message } });
   }
-  context.log('reassigned', { slot, nodeId: node.id }, { why });
+  context.logTask('reassigned', slot, node.id, { why });
   if (continueDuplicate(context, lease)) return;
   endLease(context, lease);
   // The first loss is most likely the node's bad luck, the next ones may be the task's doing.
@@ -128,7 +128,7 @@ export function giveBack(context: StepContext, lease: Lease, error: TaskError | 
   }
   if (cancelled(context, lease)) return;
   if (lease.stopping === 'timeout') return failAttempt(context, lease, TIMED_OUT, 'retryable');
-  context.log('released', { slot, nodeId: node.id }, error === null ? undefined : { ...error });
+  context.logTask('released', slot, node.id, error === null ? undefined : { ...error });
   if (error !== null) context.state.tasks.setError(slot, error);
   if (continueDuplicate(context, lease)) return;
   endLease(context, lease);

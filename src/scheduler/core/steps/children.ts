@@ -87,6 +87,7 @@ function add(
   const slot = addTask(context.state, job, document, keyInStore(document, children));
   context.state.tasks.opened(slot);
   insertTask(context, slot, document);
+  context.writeTask(slot);
   armTaskTotal(context, slot);
   return slot;
 }

@@ -42,6 +42,7 @@ export function startDuplicate(context: StepContext, node: Node, original: Lease
     beginsAgain: false,
     duplicate: 'none',
     ackedByPoll: null,
+    namedIn: 0,
   };
   original.duplicate = 'given';
   if (job.outputs !== null) job.outputs.duplicates += 1;
@@ -50,7 +51,7 @@ export function startDuplicate(context: StepContext, node: Node, original: Lease
   state.queue.assigned(slot, null);
   state.matching.held(node, state.tasks.requirement(slot), 1);
   const ranMs = context.now - original.since;
-  context.log('duplicated', { slot, nodeId: node.id, fence }, { of: original.node.id, ranMs });
+  context.logTask('duplicated', slot, node.id, { of: original.node.id, ranMs }, fence);
   return lease;
 }
 
@@ -63,7 +64,7 @@ export function endDuplicate(
   const { slot, node, fence } = lease;
   invariant(isDuplicate(context.state, lease), 'a duplicate ends once');
   context.state.duplicates.delete(slot);
-  context.log('discarded', { slot, nodeId: node.id, fence }, { ...detail });
+  context.logTask('discarded', slot, node.id, { ...detail }, fence);
   freePlace(context, lease);
 }
 
@@ -80,7 +81,7 @@ export function preferDuplicate(context: StepContext, duplicate: Lease): void {
   const original = context.state.leases.get(duplicate.slot) as Lease;
   const { slot, node } = original;
   const why = `the second attempt, on node ${duplicate.node.id}, was faster`;
-  context.log('discarded', { slot, nodeId: node.id }, { why });
+  context.logTask('discarded', slot, node.id, { why });
   replace(context, original, duplicate);
   dismiss(context, original);
 }
@@ -95,7 +96,7 @@ export function continueDuplicate(context: StepContext, original: Lease): boolea
   if (duplicate === undefined) return false;
   replace(context, original, duplicate);
   // Said again, so that nobody takes the task for one that waits.
-  if (duplicate.startedAt !== null) context.log('started', { slot, nodeId: duplicate.node.id });
+  if (duplicate.startedAt !== null) context.logTask('started', slot, duplicate.node.id);
   return true;
 }
 

@@ -37,10 +37,11 @@ export interface EndListeners {
 /** What listeners get of the end. Made before the job leaves the memory; null if nobody listens. */
 export function endOfJob(state: SchedulerState, job: Job, failed: Slot | undefined): JobEnd | null {
   const { ends } = state;
-  if (ends === null || !isHeard(state, job)) return null;
-  const about = aboutEnd.bind(null, state, job, failed);
+  if (ends === null) return null;
+  const about = (): JsonObject => aboutEnd(state, job, failed);
+  // Mostly nobody listens to it.
   const flows = ends.flowsOn(`${OWN_EVENTS}job.${job.state}`, about);
-  return flows.length === 0 ? null : { flows, input: about() };
+  return flows.length === 0 || !isHeard(state, job) ? null : { flows, input: about() };
 }
 
 function aboutEnd({ tasks }: SchedulerState, job: Job, failed: Slot | undefined): JsonObject {

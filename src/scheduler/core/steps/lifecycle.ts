@@ -63,7 +63,7 @@ export function makeReady(context: StepContext, slot: Slot): void {
   tasks.move(slot, 'ready');
   tasks.queuedAt.set(slot, context.now);
   context.writeTask(slot);
-  context.log('queued', { slot });
+  context.logTask('queued', slot);
   queue.add(slot);
   armQueueTimeout(context, slot, context.now);
 }
@@ -109,7 +109,7 @@ function hold(context: StepContext, slot: Slot): void {
   if (state !== 'blocked') tasks.move(slot, 'blocked');
   tasks.setSuspended(slot, null);
   context.writeTask(slot);
-  context.log('held', { slot });
+  context.logTask('held', slot);
   // Whoever makes what it waits for may need the key that it has.
   for (const next of settleKey(context, slot, 'cancelled', null)) makeReady(context, next);
 }
@@ -198,6 +198,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
     beginsAgain: false,
     duplicate: 'none',
     ackedByPoll: null,
+    namedIn: 0,
   };
   invariant(!state.leases.has(slot), 'a task that is given out has no lease');
   invariant(!state.duplicates.has(slot), 'a task that is given out has no duplicate');
@@ -216,12 +217,12 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   if (!resumed) keepStarts(context, slot);
   state.matching.held(node, tasks.requirement(slot), 1);
   context.writeTask(slot);
-  context.log('assigned', { slot, nodeId: node.id });
+  context.logTask('assigned', slot, node.id);
   if (job.state === 'queued') {
     job.state = 'running';
     job.startedAt = context.now;
     context.writeJob(job);
-    context.log('job.started', { job });
+    context.logJob('job.started', job);
   }
   return lease;
 }
@@ -275,8 +276,7 @@ export function finish(
   context.writeTask(slot, context.now, lease?.node.id ?? null);
   const { error } = ending;
   const detail = error === undefined ? ending.detail : { ...error, ...ending.detail };
-  const about = lease === undefined ? { slot } : { slot, nodeId: lease.node.id };
-  context.log(logKind(to, error), about, detail);
+  context.logTask(logKind(to, error), slot, lease?.node.id ?? null, detail);
   context.ended.push(slot);
   // What fails as a batch has failed for all of it. One that is cancelled leaves the others to the next of them.
   if (to === 'failed') {

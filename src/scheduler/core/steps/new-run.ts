@@ -24,7 +24,7 @@ export function newRun(context: StepContext, slot: Slot, how: NewRun = BY_HAND):
   tasks.setSince(slot, context.now);
   tasks.move(slot, 'blocked');
   context.writeTask(slot);
-  context.log(how.kind, { slot }, how.detail);
+  context.logTask(how.kind, slot, null, how.detail);
 }
 
 const BY_HAND: NewRun = { kind: 'created', losses: 0 };

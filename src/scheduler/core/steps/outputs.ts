@@ -60,7 +60,7 @@ export function inputLost(
     const message = `its input was lost ${losses} times; the last time: ${error.message}`;
     return finish(context, slot, 'failed', { error: { code: 'input_lost', message } });
   }
-  context.log('reassigned', { slot, nodeId: node.id }, { ...error });
+  context.logTask('reassigned', slot, node.id, { ...error });
   endLease(context, lease);
   tasks.setError(slot, error);
   if (losses === 1 && !isPutOff) makeReady(context, slot);

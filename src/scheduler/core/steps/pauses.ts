@@ -20,7 +20,7 @@ export function pauseQueue(context: StepContext, { ask, target, reason }: PauseQ
   state.pauses.set(pauseId(target), pause);
   apply(state, pause, true);
   effects.limit(pauseId(pause), pauseRow(pause));
-  context.log('queue.paused', {}, detail(pause));
+  context.log('queue.paused', null, detail(pause));
   effects.reply(ask, { type: 'pause', pause, changed: true });
 }
 
@@ -32,7 +32,7 @@ export function resumeQueue(context: StepContext, { ask, target }: ResumeQueue):
     state.pauses.delete(pauseId(pause));
     apply(state, pause, false);
     effects.limit(pauseId(pause), null);
-    context.log('queue.resumed', {}, detail(pause));
+    context.log('queue.resumed', null, detail(pause));
   }
   effects.reply(ask, { type: 'pause', pause: null, changed: pause !== undefined });
 }

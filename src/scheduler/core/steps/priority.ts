@@ -41,5 +41,5 @@ function change(context: StepContext, job: Job, priority: Priority): void {
   for (const slot of ready) queue.add(slot);
   admissions.reorder(job);
   context.writeJob(job);
-  context.log('job.prioritized', { job }, { priority, before });
+  context.logJob('job.prioritized', job, { priority, before });
 }

@@ -53,7 +53,7 @@ function beginQuarantine(context: StepContext, node: Node): void {
   context.writeNode(node);
   const jobs = new Set(failures.map(({ jobNo }) => jobNo)).size;
   const detail = { failures: failures.length, jobs, until: node.quarantinedUntil };
-  context.log('node.quarantined', { nodeId: node.id }, detail);
+  context.log('node.quarantined', node.id, detail);
   armQuarantineEnd(context, node);
 }
 
@@ -117,5 +117,5 @@ export function endQuarantine(
   node.failures.splice(0, node.failures.length, ...failures);
   context.state.matching.update(node);
   context.writeNode(node);
-  context.log('node.released', { nodeId: node.id }, { onProbation });
+  context.log('node.released', node.id, { onProbation });
 }

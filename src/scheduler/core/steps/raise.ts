@@ -155,6 +155,6 @@ function take(context: StepContext, slot: Slot, waits: readonly EventWait[], rai
   }
   const job = tasks.job(slot);
   const detail = { name: waits[0]?.wanted.name, id: raised.id, takenBy: tasks.id(slot) };
-  context.log('job.signalled', { job }, detail);
+  context.logJob('job.signalled', job, detail);
   if (isAsleep) wake(context, slot);
 }

@@ -66,14 +66,10 @@ function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
       start(context, lease);
       tasks.progress.set(slot, Math.min(1, Math.max(0, item.fraction)));
       context.writeTask(slot);
-      context.log(
-        'progress',
-        { slot, nodeId: lease.node.id },
-        {
-          fraction: tasks.progress.get(slot),
-          ...(item.note === null ? {} : { note: item.note }),
-        },
-      );
+      context.logTask('progress', slot, lease.node.id, {
+        fraction: tasks.progress.get(slot),
+        ...(item.note === null ? {} : { note: item.note }),
+      });
       return 'ok';
     case 'step': {
       start(context, lease);
@@ -82,7 +78,7 @@ function apply(context: StepContext, lease: Lease, item: ReportItem): Verdict {
       if (item.job !== undefined) submitFrom(context, lease, item.job);
       if (item.sent !== undefined) sendFrom(context, item.sent);
       if (item.name.startsWith(UNFIT_STEP)) {
-        context.log('job.signal_unfit', { slot, nodeId: lease.node.id }, unfitDetail(item.body));
+        context.logTask('job.signal_unfit', slot, lease.node.id, unfitDetail(item.body));
       }
       return 'ok';
     }
@@ -122,7 +118,7 @@ function applyToDuplicate(context: StepContext, lease: Lease, item: ReportItem):
     case 'started':
     case 'progress':
       // The progress that is shown is that of the original.
-      if (lease.startedAt === null) context.log('started', { slot, nodeId: node.id, fence });
+      if (lease.startedAt === null) context.logTask('started', slot, node.id, undefined, fence);
       lease.startedAt ??= context.now;
       return 'ok';
     case 'completed':
@@ -157,7 +153,7 @@ function start(context: StepContext, lease: Lease, isWritten = false): void {
   lease.startedAt = context.now;
   tasks.startedAt.set(lease.slot, context.now);
   if (!isWritten) context.writeTask(lease.slot);
-  context.log('started', { slot: lease.slot, nodeId: lease.node.id });
+  context.logTask('started', lease.slot, lease.node.id);
   armRunTimeout(context, lease, context.now);
 }
 
@@ -200,7 +196,7 @@ function suspend(context: StepContext, lease: Lease, until: SuspendUntil): void 
   const fault = isWait ? waitFault(context, lease, until) : childrenFault(context, lease, until);
   if (fault !== null) return failAttempt(context, lease, fault, 'fatal');
   const detail = { until: isWait ? waitsFor(until) : until.type };
-  context.log('suspended', { slot, nodeId: lease.node.id }, detail);
+  context.logTask('suspended', slot, lease.node.id, detail);
   endLease(context, lease);
   // It came further than ever before: a task that waits for a year may fail more often than one that
   // runs for a minute.

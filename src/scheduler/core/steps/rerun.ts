@@ -141,7 +141,7 @@ function restart(
   job.startedAt = job.state === 'queued' ? null : job.startedAt;
   job.error = null;
   context.writeJob(job);
-  context.log('job.rerun', { job }, { tasks: chosen.length });
+  context.logJob('job.rerun', job, { tasks: chosen.length });
   for (const slot of chosen) {
     newRun(context, slot);
     giveAgain(context, slot, seeds);

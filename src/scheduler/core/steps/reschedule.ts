@@ -45,7 +45,7 @@ function change(context: StepContext, job: Job, at: Instant): void {
   const before = job.runAt === null ? null : momentText(job.runAt);
   job.options = { ...job.options, runAt: at };
   context.writeJob(job);
-  context.log('job.rescheduled', { job }, { runAt: momentText(at), before });
+  context.logJob('job.rescheduled', job, { runAt: momentText(at), before });
   // None has begun, so the time of the job is all that they wait for. The timers of the old time no longer fit.
   for (const slot of job.slots) {
     if (tasks.state(slot) !== 'delayed') continue;

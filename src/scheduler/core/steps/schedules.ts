@@ -253,7 +253,7 @@ function start(
   const inTheWay = makeWay(context, jobId, document);
   if (inTheWay !== null) return inTheWay;
   const job = createJob(context, jobId, document, { scheduleId: schedule.id });
-  context.log('schedule.fired', { job }, { schedule: schedule.id, at, ...detail });
+  context.logJob('schedule.fired', job, { schedule: schedule.id, at, ...detail });
   return null;
 }
 
@@ -262,12 +262,12 @@ function hasEnd({ spec: { endAt, maxRuns } }: Schedule): boolean {
 }
 
 function logMissed(context: StepContext, { id }: Schedule, missed: number, isExact: boolean): void {
-  context.log('schedule.missed', {}, { schedule: id, missed, atLeast: !isExact });
+  context.log('schedule.missed', null, { schedule: id, missed, atLeast: !isExact });
 }
 
 /** Observers learn from the log what to look at again. */
 function logChange(context: StepContext, { id: schedule }: Schedule, change: string): void {
-  context.log('schedule.changed', {}, { schedule, change });
+  context.log('schedule.changed', null, { schedule, change });
 }
 
 function save(context: StepContext, schedule: Schedule): void {

@@ -52,7 +52,7 @@ export function register(context: StepContext, event: Register): void {
     armQuarantineEnd(context, node);
     context.writeNode(node);
     // Without its session id: a reader of the log could act as the node.
-    context.log('node.registered', { nodeId: node.id });
+    context.log('node.registered', node.id);
   }
   context.effects.reply(ask, { type: 'registered', sessionTtlMs, heartbeatMs });
 }
@@ -121,7 +121,7 @@ export function heartbeat(context: StepContext, event: Heartbeat): void {
   const held = heldLeases(context.state, node, event.held);
   for (const lease of [...node.leases.values()]) {
     const missed = lease.ackedByPoll !== null && lease.ackedByPoll <= event.seenPoll;
-    if (!missed || held.ours.has(lease)) continue;
+    if (!missed || lease.namedIn === held.listNo) continue;
     // The worker had it and has it no longer.
     if (lease.stopping === null) sendAgain(context, node, lease);
     else giveBack(context, lease);
@@ -154,20 +154,22 @@ function sendAgain(context: StepContext, node: Node, lease: Lease): void {
   context.state.matching.updateWaiting(node);
 }
 
-/** Sorts what a worker says it holds into what it does hold and what it must let go. */
+/** Sorts what a worker says it holds into what it does hold, which is marked with the number of the list, and what it
+ * must let go. */
 export function heldLeases(
   state: SchedulerState,
   node: Node,
   names: readonly LeaseName[],
-): { readonly ours: ReadonlySet<Lease>; readonly lost: readonly LeaseName[] } {
-  const ours = new Set<Lease>();
+): { readonly listNo: number; readonly lost: readonly LeaseName[] } {
+  node.lists += 1;
+  const listNo = node.lists;
   const lost: LeaseName[] = [];
   for (const name of names) {
     const lease = findLease(state, name);
-    if (lease !== null && lease.node === node) ours.add(lease);
+    if (lease !== null && lease.node === node) lease.namedIn = listNo;
     else lost.push(name);
   }
-  return { ours, lost };
+  return { listNo, lost };
 }
 
 /** The lease of that very name, if it is current: job id, fence and term must all agree. */
@@ -199,7 +201,7 @@ export function leave(context: StepContext, event: Leave): void {
   endSession(context, node, { why: 'left', culprit: 'nobody' });
   context.state.nodes.delete(node.id);
   context.effects.node(node.id, null);
-  context.log('node.left', { nodeId: node.id });
+  context.log('node.left', node.id);
   context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
 
@@ -219,7 +221,7 @@ function goStale(context: StepContext, node: Node, why: string): void {
   endSession(context, node, { why, culprit: culpritIn(node) });
   node.status = 'stale';
   context.writeNode(node);
-  context.log('node.stale', { nodeId: node.id }, { why });
+  context.log('node.stale', node.id, { why });
   armDeath(context, node);
 }
 
@@ -235,7 +237,7 @@ export function armDeath(context: StepContext, node: Node): void {
 export function nodeDeadDue(context: StepContext, node: Node): void {
   node.status = 'dead';
   context.writeNode(node);
-  context.log('node.dead', { nodeId: node.id });
+  context.log('node.dead', node.id);
   armDeath(context, node);
 }
 
@@ -269,7 +271,7 @@ export function drain(context: StepContext, event: Drain): void {
     context.state.matching.update(node);
     if (node.poll !== null) context.state.answerable.add(node);
     context.writeNode(node);
-    context.log('node.draining', { nodeId: node.id });
+    context.log('node.draining', node.id);
   }
   context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }
@@ -282,7 +284,7 @@ export function releaseNode(context: StepContext, event: ReleaseNode): void {
     node.draining = false;
     context.state.matching.update(node);
     context.writeNode(node);
-    context.log('node.released', { nodeId: node.id });
+    context.log('node.released', node.id);
   }
   context.effects.reply(event.ask, { type: 'node', nodeId: node.id });
 }

@@ -4,8 +4,8 @@ import { dependencyFailed, endOf, isMet } from '../job/ending.ts';
 import type { Job } from '../job/job.ts';
 import type { TaskError } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
-import type { JobState } from '../task/chart.ts';
-import { isTerminal } from '../task/chart.ts';
+import type { JobState, TaskState } from '../task/chart.ts';
+import { isFinished, isTerminal } from '../task/chart.ts';
 import type { Slot } from '../task/table.ts';
 import type { StepContext } from '../step-context.ts';
 import { admit } from './admission.ts';
@@ -24,7 +24,7 @@ export function settle(context: StepContext): void {
     settleTasks(context);
     const { over } = context;
     context.over = null;
-    if (over !== null) for (const job of over) finishJob(context, job);
+    if (over !== null) for (const job of over) if (!isFinished(job.state)) finishJob(context, job);
     if (context.abandoned.length > 0) {
       for (const jobId of context.abandoned.splice(0)) endCall(context, jobId);
     }
@@ -44,7 +44,9 @@ function settleTasks(context: StepContext): void {
     if (failed && job.onFailure === 'cancel' && job.stopping === null && job.open > 0) {
       stopJob(context, job, 'failure', jobError(context.state, slot));
     }
-    if (job.open === 0) (context.over ??= new Set()).add(job);
+    if (job.open > 0) continue;
+    if (context.over === null) context.over = [job];
+    else context.over.push(job);
   }
 }
 
@@ -107,16 +109,13 @@ function meetLate({ state: { tasks } }: StepContext, slot: Slot): void {
 
 function finishJob(context: StepContext, job: Job): void {
   const { state } = context;
-  // A task that was added by another counts through that one, which may have made the best of it.
-  const firstFailed = job.slots.find(
-    (slot) => state.tasks.state(slot) === 'failed' && !state.tasks.isAdded(slot),
-  );
+  const firstFailed = firstIn(state, job, 'failed');
   job.state = outcome(state, job, firstFailed !== undefined);
   job.finishedAt = context.now;
   job.stopping = null;
   if (job.error === null && firstFailed !== undefined) job.error = jobError(state, firstFailed);
   context.writeJob(job);
-  context.log(jobEnd(job.state), { job }, endDetail(job));
+  context.logJob(jobEnd(job.state), job, endDetail(job));
   const end = endOfJob(state, job, firstFailed);
   const failure = failureOf(state, job, firstFailed);
   dropJob(state, job);
@@ -144,7 +143,13 @@ function endDetail({
   };
 }
 
-function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobState {
+/** A task that was added by another counts through that one, which may have made the best of it. */
+function firstIn({ tasks }: SchedulerState, { slots }: Job, end: TaskState): Slot | undefined {
+  for (const slot of slots) if (tasks.state(slot) === end && !tasks.isAdded(slot)) return slot;
+  return undefined;
+}
+
+function outcome(state: SchedulerState, job: Job, someFailed: boolean): JobState {
   switch (job.stopping) {
     case 'cancel':
       return 'cancelled';
@@ -154,9 +159,7 @@ function outcome({ tasks }: SchedulerState, job: Job, someFailed: boolean): JobS
     case null:
       if (someFailed) return 'failed';
       // Left from an earlier stop: one dead task was redriven, the others were not.
-      return job.slots.some((slot) => tasks.state(slot) === 'cancelled' && !tasks.isAdded(slot))
-        ? 'cancelled'
-        : 'succeeded';
+      return firstIn(state, job, 'cancelled') === undefined ? 'succeeded' : 'cancelled';
     default:
       return assertNever(job.stopping);
   }

@@ -31,7 +31,7 @@ function take(context: StepContext, job: Job, { ask, id, name, body }: Signal): 
   context.effects.signal({ jobNo: job.no, no, id, name, body, sentAt, taken: false });
   const slot = firstListener(context.state, job, name);
   const takenBy = slot === null ? null : context.state.tasks.id(slot);
-  context.log('job.signalled', { job }, { name, id, takenBy });
+  context.logJob('job.signalled', job, { name, id, takenBy });
   context.replyJob(ask, job, true, { signal: { takenBy, awaited: job.signals.awaited } });
   if (slot === null) return;
   const wanted = wantedBy(context.state, slot, name);

@@ -18,7 +18,6 @@ import type { Limit } from '../queue/limit.ts';
 import type { JobRow, TaskSpecRow } from '../rows.ts';
 import type { SchedulerState } from '../state.ts';
 import type { Slot } from '../task/table.ts';
-import { taskRow } from '../step-context.ts';
 import type { StepContext } from '../step-context.ts';
 import { fullBatch, inBatch } from './batch.ts';
 import { type Start, startOf } from './debounce.ts';
@@ -70,7 +69,7 @@ export function createJob(
   job.trim();
   for (const slot of job.slots) state.tasks.opened(slot);
   context.effects.insertJob(row);
-  context.log('job.created', { job }, createdDetail(job));
+  context.logJob('job.created', job, createdDetail(job));
   for (let no = 0; no < document.tasks.length; no += 1) {
     insertTask(context, job.slots[no] as Slot, document.tasks[no] as TaskDocument);
   }
@@ -83,6 +82,7 @@ export function createJob(
     const slot = job.slots[no] as Slot;
     const isFirst = document.tasks[no]?.dependsOn.length === 0;
     if (isFirst && state.tasks.state(slot) === 'blocked') makeReady(context, slot);
+    if (context.effects.lacksRow(job.no, taskNo(no))) context.writeTask(slot);
   }
   armTotals(context, job);
   if (batched !== null) startIfFull(context, job);
@@ -212,11 +212,12 @@ export function addTask(
       job.outputs.addToStage(stage, slot);
   }
   state.tasks.unmet.set(slot, task.dependsOn.length);
-  job.slots.push(slot);
+  if (job.slots.length === 0) job.slots = [slot];
+  else job.slots.push(slot);
   return slot;
 }
 
-/** The rows of a task that was just added. */
+/** What does not change of a task that was just added. Its row is to be written, too. */
 export function insertTask(context: StepContext, slot: Slot, task: TaskDocument): void {
   const { tasks, settings } = context.state;
   const spec: TaskSpecRow = {
@@ -232,8 +233,8 @@ export function insertTask(context: StepContext, slot: Slot, task: TaskDocument)
     input: task.input,
   };
   tasks.setSince(slot, context.now);
-  context.effects.insertTask(spec, taskRow(context.state, slot, null, null));
-  context.log('created', { slot });
+  context.effects.insertTask(spec);
+  context.logTask('created', slot);
 }
 
 /** A task of a fork starts its life ended, with the result it had in the other job. One that is done when
@@ -249,7 +250,7 @@ function plant(context: StepContext, job: Job, no: TaskNo, seed: Seed): void {
   if (tasks.options(slot).admission !== undefined) return;
   tasks.restoreState(slot, seed.state);
   context.writeTask(slot, context.now);
-  context.log(logKind(seed.state), { slot }, { fromFork: true });
+  context.logTask(logKind(seed.state), slot, null, { fromFork: true });
   context.ended.push(slot);
 }
 
@@ -342,7 +343,7 @@ export function createFailed(
     finishedAt: context.now,
   });
   context.effects.insertJob(jobRow(job));
-  context.log('job.created', { job });
-  context.log('job.failed', { job }, { ...about.error });
+  context.logJob('job.created', job);
+  context.logJob('job.failed', job, { ...about.error });
   return job;
 }

@@ -41,6 +41,8 @@ export interface Lease {
   duplicate: 'none' | 'given' | 'unknown';
   /** The worker has said that it received the assignment, in the poll of this number. */
   ackedByPoll: number | null;
+  /** The last list of what a worker holds that has named it: see `heldLeases`. */
+  namedIn: number;
 }
 
 export function leaseName({ job, taskNo, fence, term }: Lease): LeaseName {

@@ -62,7 +62,8 @@ interface Extras {
   reservedFence: number;
 }
 
-const NO_LIMITS: readonly Limit[] = Object.freeze([]);
+/** Not frozen: to walk a frozen list takes an iterator, each time. */
+const NO_LIMITS: readonly Limit[] = [];
 
 const NO_EXTRAS: Readonly<Extras> = {
   key: null,

@@ -5,7 +5,7 @@ import type { DeclarationChange } from '../store.ts';
 import { field, type Table } from './columns.ts';
 import { type KeyChanges, copiedResults, putKeys } from './keys.ts';
 import { insertRows, sameKeys, updateRows, withRows } from './rows.ts';
-import { SIGNAL_STAGES, writeSignals } from './signals.ts';
+import { writeSignals } from './signals.ts';
 import { type Session } from './session.ts';
 import type { Shards } from './shards.ts';
 import * as tables from './tables.ts';
@@ -15,14 +15,6 @@ const TASK_REF: Table<TaskRef> = {
   name: 'task_ref',
   columns: [field('jobNo', 'bigint'), field('taskNo', 'integer')],
 };
-
-export const STAGED: readonly Table<never>[] = [
-  tables.JOB_STATE,
-  tables.TASK,
-  tables.STEP,
-  TASK_REF,
-  ...SIGNAL_STAGES,
-];
 
 const TASK_KEY = ['job_no', 'task_no'];
 const STEP_KEY = ['job_no', 'task_no', 'run', 'name'];
@@ -59,8 +51,7 @@ interface Write {
 }
 
 async function archive({ session, shard, batch: { archived } }: Write): Promise<void> {
-  if (archived.length === 0) return;
-  await withRows(session, TASK_REF, shard, archived, ({ sql, parameters }) =>
+  await withRows(TASK_REF, shard, archived, ({ sql, parameters }) =>
     session.run(
       `insert into history select t.* from task t, ${sql} where ${sameKeys(TASK_KEY)}`,
       ...parameters,
@@ -78,7 +69,7 @@ async function writeSteps(
   const created = new Set(batch.jobInserts.map((job) => job.no));
   const doubtful = all.filter(({ jobNo }) => !created.has(jobNo));
   if (doubtful.length > 0) {
-    await withRows(session, tables.STEP, shard, doubtful, async ({ sql, parameters }) => {
+    await withRows(tables.STEP, shard, doubtful, async ({ sql, parameters }) => {
       // Not by an anti join: it would read all steps there are (measured: 7 ms against 0.7).
       const stored = await session.rows(
         `select t.job_no, t.task_no, t.run, t.name from step t, ${sql}

@@ -8,12 +8,10 @@ import { journaled } from '../journal/journaled-store.ts';
 import type { JournalTables } from '../journal/port.ts';
 import { requireCurrent } from '../migrations.ts';
 import type { Store } from '../store.ts';
-import { STAGED } from './apply.ts';
 import { DuckdbTables } from './duckdb-tables.ts';
 import type { OpenedFile } from './file.ts';
 import { Journal } from './journal.ts';
 import { migrationsIn } from './ledger.ts';
-import { createStages } from './rows.ts';
 import { Shards } from './shards.ts';
 import { StoreFile } from './store-file.ts';
 
@@ -50,7 +48,6 @@ export async function openTables(options: DuckdbOptions): Promise<JournalTables>
   const prepare = async ({ writer, path: real }: OpenedFile): Promise<void> => {
     const migrations = migrationsIn(writer);
     requireCurrent(migrate ? await migrations.up() : await migrations.status());
-    await createStages(writer, STAGED);
     await shards.load(writer);
     await journal.exclusively(() => journal.load(real));
   };

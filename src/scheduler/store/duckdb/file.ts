@@ -122,11 +122,11 @@ async function attach(file: string | null, logBytes: number): Promise<OpenedFile
   };
   const instance = await DuckDBInstance.create(MEMORY, settings);
   const connect = async (): Promise<Session> => {
-    const session = new Session(await instance.connect(), CATALOG);
+    const session = new Session(await instance.connect());
     await session.script(`use ${CATALOG}`);
     return session;
   };
-  const main = new Session(await instance.connect(), CATALOG);
+  const main = new Session(await instance.connect());
   try {
     const target = (file ?? MEMORY).replaceAll("'", "''");
     await main.script(`attach '${target}' as ${CATALOG} (row_group_size ${ROW_GROUP_ROWS})`);

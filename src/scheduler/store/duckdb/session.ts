@@ -1,6 +1,6 @@
 /**
- * One connection, one thing at a time: statements, parameters, and rows straight into tables. What
- * they say is the business of others.
+ * One connection, one thing at a time: statements and their parameters. What they say is the business of
+ * others.
  *
  * DuckDB 1.5 keeps the plan of a prepared statement without parameters, and with it what it knew of
  * the tables when the plan was made: a row outside the minimum and maximum of then is not found
@@ -9,59 +9,29 @@
  * parameters it plans anew each time. So statements without any are not kept, and file.ts turns off
  * the pass that looks at minimum and maximum, as later versions do for all prepared statements.
  */
-import { setImmediate as turnOfOthers } from 'node:timers/promises';
 import {
   type DuckDBConnection,
-  DuckDBDataChunk,
   type DuckDBPreparedStatement,
-  type DuckDBType,
   LIST,
   type DuckDBMaterializedResult,
 } from '@duckdb/node-api';
-import {
-  type Cell,
-  type CellType,
-  type Column,
-  duckdbType,
-  fromDuckdb,
-  toDuckdb,
-} from './columns.ts';
-
-/** A list of cells of any type, to be unnested by the statement. */
-export interface TypedList {
-  readonly type: CellType;
-  readonly cells: readonly Cell[];
-}
+import { type Cell, type CellType, duckdbType, fromDuckdb, toDuckdb } from './columns.ts';
 
 /** Numbers are bound as BIGINT and lists by their first item; the statement casts where that matters. */
-export type Parameter =
-  | number
-  | string
-  | null
-  | readonly (number | null)[]
-  | readonly string[]
-  | TypedList;
+export type Parameter = number | string | null | readonly (number | null)[] | readonly string[];
 
 const WITHOUT_PLAN: ReadonlySet<string> = new Set(['begin', 'commit', 'rollback']);
 
-/** Rows of a portion: 256 without large texts take about a millisecond. */
-const PORTION_ROWS = 256;
-/** How long a portion should keep the thread. */
-const PORTION_MS = 1;
-/** Flushed after so much time: to flush takes as long again if texts are large, and 0.3 to 0.6 ms in any case. */
-const FLUSH_MS = 3;
+/** Those that were used last are kept: the text of a statement that writes rows says which columns are constant. */
+const STATEMENTS_MAX = 200;
 
 export class Session {
   readonly #connection: DuckDBConnection;
-  readonly #catalog: string;
   readonly #statements = new Map<string, DuckDBPreparedStatement>();
-  /** What lies in its temporary tables, see rows.ts. */
-  readonly stages: Map<string, { readonly turn: number; readonly stale: number }> = new Map();
   #turn: Promise<unknown> = Promise.resolve();
 
-  constructor(connection: DuckDBConnection, catalog: string) {
+  constructor(connection: DuckDBConnection) {
     this.#connection = connection;
-    this.#catalog = catalog;
   }
 
   /** Waits for all earlier uses of the connection, whatever became of them. */
@@ -101,41 +71,6 @@ export class Session {
     await this.#connection.run(sql);
   }
 
-  /**
-   * Rows go straight into a table: all its columns, in order. It is done by this thread, which also commits and answers,
-   * so it is done in portions of about a millisecond.
-   */
-  async append<Row>(
-    table: string,
-    catalog: string | null,
-    columns: readonly Pick<Column<Row>, 'type' | 'get'>[],
-    rows: readonly Row[],
-  ): Promise<void> {
-    const appender = await this.#connection.createAppender(table, null, catalog ?? this.#catalog);
-    const types = columns.map(({ type }) => duckdbType(type));
-    let size = PORTION_ROWS;
-    let filledMs = 0;
-    try {
-      for (let from = 0; from < rows.length;) {
-        const portion = rows.slice(from, from + size);
-        const beganAtMs = performance.now();
-        appender.appendDataChunk(chunkOf(types, columns, portion));
-        const tookMs = performance.now() - beganAtMs;
-        from += portion.length;
-        size = nextSize(size, tookMs);
-        filledMs += tookMs;
-        if (filledMs >= FLUSH_MS || from === rows.length) {
-          appender.flushSync();
-          filledMs = 0;
-        }
-        // Whatever else waits for this thread comes first.
-        if (from < rows.length) await turnOfOthers();
-      }
-    } finally {
-      appender.closeSync();
-    }
-  }
-
   close(): void {
     for (const statement of this.#statements.values()) statement.destroySync();
     this.#statements.clear();
@@ -153,30 +88,20 @@ export class Session {
 
   async #bound(sql: string, parameters: readonly Parameter[]): Promise<DuckDBPreparedStatement> {
     const statement = this.#statements.get(sql) ?? (await this.#connection.prepare(sql));
-    if (parameters.length > 0 || WITHOUT_PLAN.has(sql)) this.#statements.set(sql, statement);
+    if (parameters.length > 0 || WITHOUT_PLAN.has(sql)) this.#keep(sql, statement);
     for (const [at, parameter] of parameters.entries()) bind(statement, at + 1, parameter);
     return statement;
   }
-}
 
-function chunkOf<Row>(
-  types: readonly DuckDBType[],
-  columns: readonly Pick<Column<Row>, 'type' | 'get'>[],
-  rows: readonly Row[],
-): DuckDBDataChunk {
-  const chunk = DuckDBDataChunk.create(types, rows.length);
-  for (const [at, { type, get }] of columns.entries()) {
-    const vector = chunk.getColumnVector(at);
-    for (const [row, item] of rows.entries()) vector.setItem(row, toDuckdb(type, get(item)));
-    vector.flush();
+  #keep(sql: string, statement: DuckDBPreparedStatement): void {
+    // The last one used stands last.
+    this.#statements.delete(sql);
+    this.#statements.set(sql, statement);
+    const [oldest] = this.#statements;
+    if (this.#statements.size <= STATEMENTS_MAX || oldest === undefined) return;
+    this.#statements.delete(oldest[0]);
+    oldest[1].destroySync();
   }
-  return chunk;
-}
-
-/** Rows differ by a factor of a thousand in what they take, so the last portion tells how many the next one has. */
-function nextSize(size: number, tookMs: number): number {
-  if (tookMs > PORTION_MS) return Math.max(1, size >> 1);
-  return tookMs < PORTION_MS / 2 ? Math.min(PORTION_ROWS, size * 2) : size;
 }
 
 function bind(statement: DuckDBPreparedStatement, at: number, parameter: Parameter): void {
@@ -185,16 +110,10 @@ function bind(statement: DuckDBPreparedStatement, at: number, parameter: Paramet
     const type = typeOf(parameter);
     return statement.bindValue(at, toDuckdb(type, parameter), duckdbType(type));
   }
-  const { type, cells } = isTypedList(parameter)
-    ? parameter
-    : { type: typeOf(parameter[0]), cells: parameter };
-  const values = cells.map((cell) => toDuckdb(type, cell));
+  const type = typeOf(parameter[0]);
+  const values = parameter.map((cell) => toDuckdb(type, cell));
   statement.bindList(at, values, LIST(duckdbType(type)));
 }
 
 const typeOf = (cell: number | string | null | undefined): CellType =>
   typeof cell === 'string' ? 'varchar' : 'bigint';
-
-function isTypedList(parameter: readonly unknown[] | TypedList): parameter is TypedList {
-  return !Array.isArray(parameter);
-}

@@ -11,8 +11,6 @@ const TAKEN: Table<Taken> = {
   columns: [field('jobNo', 'bigint'), field('no', 'integer'), field('taken', 'boolean')],
 };
 
-export const SIGNAL_STAGES: readonly Table<never>[] = [TAKEN];
-
 const keyOf = (jobNo: number, no: number): string => `${jobNo}/${no}`;
 
 /** Returns the steps that the taken ones become. */
@@ -32,16 +30,17 @@ async function take(
   all: readonly TakenSignalRow[],
 ): Promise<StepRow[]> {
   const wanted = all.map(({ jobNo, signalNo }) => ({ jobNo, no: signalNo, taken: true }));
-  const pending = await withRows(session, TAKEN, shard, wanted, ({ sql, parameters }) =>
-    session.rows(
+  const bodies = new Map<string, string>();
+  await withRows(TAKEN, shard, wanted, async ({ sql, parameters }) => {
+    const pending = await session.rows(
       `select t.job_no, t.no, t.body from signal t, ${sql}
         where ${sameKeys(['job_no', 'no'])} and not t.taken`,
       ...parameters,
-    ),
-  );
-  const bodies = new Map(
-    pending.map(([jobNo, no, body]) => [keyOf(jobNo as number, no as number), body as string]),
-  );
+    );
+    for (const [jobNo, no, body] of pending) {
+      bodies.set(keyOf(jobNo as number, no as number), body as string);
+    }
+  });
   await updateRows(session, TAKEN, ['job_no', 'no'], shard, wanted);
   return all.flatMap(({ jobNo, signalNo, taskNo, run, step }) => {
     const body = bodies.get(keyOf(jobNo, signalNo));

@@ -2,31 +2,32 @@
 import { instant } from '../../core/index.ts';
 import type { Instant, JobId, TaskId } from '../../core/index.ts';
 import type { LogFilter, LogLevel, LogRow, NumberedLogRow, TaskLogStore } from '../task-log.ts';
-import type { Cell } from './columns.ts';
+import { type Cell, field, type Table } from './columns.ts';
+import { insertRows } from './rows.ts';
 import type { Session } from './session.ts';
 import { inTransaction } from './transaction.ts';
 
 /** Runs `use` on a connection that is closed afterwards. */
 export type WithSession = <T>(use: (session: Session) => Promise<T>) => Promise<T>;
 
-const COLUMNS = [
-  { type: 'bigint', get: ({ row }: Placed) => row.seq },
-  { type: 'integer', get: ({ shard }: Placed) => shard },
-  { type: 'varchar', get: ({ row }: Placed) => row.jobId },
-  { type: 'varchar', get: ({ row }: Placed) => row.taskId },
-  { type: 'integer', get: ({ row }: Placed) => row.attempt },
-  { type: 'bigint', get: ({ row }: Placed) => row.at },
-  { type: 'varchar', get: ({ row }: Placed) => row.level },
-  { type: 'varchar', get: ({ row }: Placed) => row.message },
-  { type: 'varchar', get: ({ row }: Placed) => row.fields },
-  { type: 'bigint', get: ({ writtenAt }: Placed) => writtenAt },
-] as const;
-
-interface Placed {
-  readonly shard: number;
-  readonly row: NumberedLogRow;
+interface WrittenRow extends NumberedLogRow {
   readonly writtenAt: Instant;
 }
+
+const TASK_LOG: Table<WrittenRow> = {
+  name: 'task_log',
+  columns: [
+    field('seq', 'bigint'),
+    field('jobId', 'varchar'),
+    field('taskId', 'varchar'),
+    field('attempt', 'integer'),
+    { ...field<WrittenRow>('at', 'bigint'), name: 'at_ms' },
+    field('level', 'varchar'),
+    field('message', 'varchar'),
+    field('fields', 'varchar'),
+    { ...field<WrittenRow>('writtenAt', 'bigint'), name: 'written_ms' },
+  ],
+};
 
 export class DuckdbTaskLog implements TaskLogStore {
   readonly #with: WithSession;
@@ -47,13 +48,9 @@ export class DuckdbTaskLog implements TaskLogStore {
         this.#last ??= await lastSeq(session);
         const from = this.#last + 1;
         const writtenAt = this.#now();
-        const placed = rows.map((row, index) => ({
-          shard,
-          row: { ...row, seq: from + index },
-          writtenAt,
-        }));
+        const written = rows.map((row, index) => ({ ...row, seq: from + index, writtenAt }));
         this.#last += rows.length;
-        await session.append('task_log', null, COLUMNS, placed);
+        await insertRows(session, TASK_LOG, shard, written);
       }),
     );
   }

@@ -8,8 +8,10 @@ export type ChangedJob = Pick<
 >;
 
 /** The columns that never change stay as they were inserted, whatever the image says. */
-export function updatedJob(stored: JobRow, row: ChangedJob): JobRow {
-  // Field by field: a copy by spread costs several times as much, and each job has two.
+export function updatedJob(stored: JobRow, row: JobRow): JobRow {
+  // Nearly all images are those of the leader, and say what was inserted.
+  if (isSameBeside(stored, row)) return row;
+  // Field by field: a copy by spread costs several times as much.
   return {
     no: stored.no,
     id: stored.id,
@@ -33,6 +35,24 @@ export function updatedJob(stored: JobRow, row: ChangedJob): JobRow {
     startedAt: row.startedAt,
     finishedAt: row.finishedAt,
   };
+}
+
+function isSameBeside(stored: JobRow, row: JobRow): boolean {
+  return (
+    stored.no === row.no &&
+    stored.id === row.id &&
+    stored.name === row.name &&
+    stored.priority === row.priority &&
+    stored.idempotencyKey === row.idempotencyKey &&
+    stored.maxParallel === row.maxParallel &&
+    stored.onFailure === row.onFailure &&
+    stored.totalMs === row.totalMs &&
+    stored.scheduleId === row.scheduleId &&
+    stored.output === row.output &&
+    (stored.labels === row.labels || (stored.labels.length === 0 && row.labels.length === 0)) &&
+    stored.runAt === row.runAt &&
+    stored.createdAt === row.createdAt
+  );
 }
 
 /** No job has this id. */

@@ -2,7 +2,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { Workload, operations } from '../../../../test/rig/harness/workload.ts';
-import { VirtualClock } from '../../../kit/index.ts';
+import { deferred, VirtualClock } from '../../../kit/index.ts';
 import { type Batch, instant, keyScope, type TaskRef, type TermId } from '../../core/index.ts';
 import { type MemoryStore, openMemoryStore } from '../memory/memory.ts';
 import type { Store, Term } from '../store.ts';
@@ -78,6 +78,28 @@ function folding(tables: MemoryStore, fold: () => Promise<unknown>): MemoryStore
   });
 }
 
+/** Commits are made at once, and answered when the test says so. */
+function answering(tables: MemoryStore) {
+  let go = deferred();
+  return {
+    answer: () => go.resolve(),
+    keep: () => void (go = deferred()),
+    tables: new Proxy(tables, {
+      get(target, name) {
+        const member: unknown = Reflect.get(target, name, target);
+        if (typeof member !== 'function') return member;
+        if (name !== 'append') return member.bind(target) as unknown;
+        return async (...args: Parameters<MemoryStore['append']>) => {
+          const { promise } = go;
+          const made = target.append(...args);
+          await promise;
+          return made;
+        };
+      },
+    }),
+  };
+}
+
 type Overlaid = Pick<Store, 'job' | 'jobRow' | 'steps' | 'inputs' | 'results' | 'taskRows'>;
 
 const choicesOf = fc.array(fc.nat(9), { minLength: 5 });
@@ -97,24 +119,39 @@ test('every read shows what was committed, folded or not', async () => {
       const tables = openMemoryStore(options);
       const racing = folding(tables, () => store.nodes(0));
       const timing = { clock, foldAfterMs: 100, foldWhenQuietMs: 150, readableRows, defersJobs };
-      const store = journaled(isFolding ? racing : tables, timing);
+      const late = answering(isFolding ? racing : tables);
+      const store = journaled(late.tables, timing);
       const other = journaled(tables, timing);
       const terms = [await lead(plain), await lead(store)] as const;
       const names = new Names();
+      const underWay: { readonly batch: Batch; readonly answer: Promise<unknown> }[] = [];
+      let hasOther = false;
+      const answered = async (): Promise<void> => {
+        for (const { batch } of underWay) await plain.commit(terms[0], TTL_MS, batch);
+        late.answer();
+        for (const { answer } of underWay.splice(0)) await answer;
+        late.keep();
+      };
       for (const [at, batch] of batches.entries()) {
         const numbered = { ...batch, commitNo: at + 1 };
-        await plain.commit(terms[0], TTL_MS, numbered);
-        await store.commit(terms[1], TTL_MS, numbered);
+        underWay.push({ batch: numbered, answer: store.commit(terms[1], TTL_MS, numbered) });
         names.learn(batch);
+        // Some are sent while others are not answered yet, and nobody sees those.
+        const depth = (choices[(at + 1) % choices.length] ?? 0) % 4;
+        if (underWay.length > depth) await answered();
         const choice = choices[at % choices.length] ?? 0;
         // Now and then the tables follow, or somebody looks.
         if (choice < 4) await clock.advance(100);
         if (choice > 7) {
           // One of them leads, the other one reads the journal of the first.
           const reader = choice === 8 ? store : other;
+          // Others see what the journal has, and once they have folded it everybody does.
+          hasOther ||= reader === other;
+          if (hasOther) await answered();
           expect(await names.seenThrough(reader)).toEqual(await names.seenThrough(plain));
         }
       }
+      await answered();
       expect(await names.seenThrough(store)).toEqual(await names.seenThrough(plain));
     }),
     { numRuns: 12 },

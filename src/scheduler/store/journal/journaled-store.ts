@@ -19,6 +19,7 @@ import { type Campaign, type Candidacy, refKey, type Store, type Term } from '..
 import { FollowedJournal } from './followed-journal.ts';
 import { catchUp } from './catch-up.ts';
 import { Folding } from './folding.ts';
+import { InFlight } from './in-flight.ts';
 import * as overlay from './overlay.ts';
 import { packBatch } from './pack.ts';
 import { type JournalTables, optionalParts } from './port.ts';
@@ -162,6 +163,7 @@ function overlaid(tables: JournalTables, journal: Journal): Overlaid {
 interface Led {
   readonly term: Term;
   readonly folding: Promise<Folding>;
+  readonly inFlight: InFlight;
 }
 
 const nameOf = ({ shard, epoch, id }: Term): string => `${shard}/${epoch}/${id}`;
@@ -185,28 +187,38 @@ class Journal {
     const campaign = await this.#tables.campaign(candidacy);
     if (campaign.won) {
       await this.#leave(candidacy.shard);
-      void this.#lead(campaign.term);
+      this.#lead(campaign.term);
     }
     return campaign;
   }
 
   async commit(term: Term, ttlMs: number, batch: Batch): Promise<Instant> {
-    return this.#inTurn(async () => {
-      const folding = await this.#foldingOf(term);
-      await folding.room();
-      checkBatch(batch, folding.head);
-      checkUnique(batch);
-      const left = unproven(batch, folding.layers, folding.leased);
-      const { commitNo, lastSeq, nextJobNo, events } = batch;
-      const packed = packBatch(batch, this.#options.chunkForm);
-      const counters = { commitNo, lastSeq, nextJobNo, eventCount: events.length };
-      const record = { ...counters, foldedNo: folding.foldedNo, body: packed.body };
-      const at = await this.whileLeading(term, () =>
-        this.#tables.append(term, ttlMs, record, left),
-      );
-      folding.add(term.id, batch, packed);
-      return at;
-    });
+    const { answer } = await this.#inTurn(() => this.#send(term, ttlMs, batch));
+    return answer;
+  }
+
+  /** Settles when the next commit may follow. */
+  async #send(
+    term: Term,
+    ttlMs: number,
+    batch: Batch,
+  ): Promise<{ readonly answer: Promise<Instant> }> {
+    const { inFlight, folding: takenOver } = this.#ledBy(term);
+    const folding = await takenOver;
+    await inFlight.below(this.#tables.commitsAtOnce ?? 1);
+    await folding.room();
+    checkBatch(batch, inFlight.head ?? folding.head);
+    checkUnique(batch);
+    const left = unproven(batch, [...inFlight.layers, ...folding.layers], folding.leased);
+    const { commitNo, lastSeq, nextJobNo, events } = batch;
+    const packed = packBatch(batch, this.#options.chunkForm);
+    const counters = { commitNo, lastSeq, nextJobNo, eventCount: events.length };
+    const record = { ...counters, foldedNo: folding.foldedNo, body: packed.body };
+    const appended = this.#tables.append(term, ttlMs, record, left);
+    const answer = this.whileLeading(term, () =>
+      inFlight.add(batch, appended, () => folding.add(term.id, batch, packed)),
+    );
+    return { answer };
   }
 
   /** A leader that commits nothing notices in this way that its tables have gone back. */
@@ -234,7 +246,9 @@ class Journal {
   /** With the tables up to date and no commit meanwhile. */
   alone<T>(term: Term, act: () => Promise<T>): Promise<T> {
     return this.#inTurn(async () => {
-      const folding = await this.#foldingOf(term);
+      const { inFlight, folding: takenOver } = this.#ledBy(term);
+      await inFlight.below(1);
+      const folding = await takenOver;
       if (!(await folding.flush())) throw deposed(term);
       // What is removed from the tables must not be read from memory.
       folding.folded.clear();
@@ -345,21 +359,22 @@ class Journal {
     return found;
   }
 
-  async #foldingOf(term: Term): Promise<Folding> {
+  #ledBy(term: Term): Led {
     const led = this.#led.get(term.shard);
     // A late call must not lead anew: what is known of a term that is over stands still, and reads would show that.
     if (this.#ended.has(nameOf(term))) throw deposed(term);
     if (led === undefined) return this.#lead(term);
     if (led.term.id !== term.id) throw deposed(term);
-    return led.folding;
+    return led;
   }
 
-  #lead(term: Term): Promise<Folding> {
+  #lead(term: Term): Led {
     const folding = this.#takeOver(term.shard);
     // Whoever needs it waits for it, and hears then why it failed.
     folding.catch(() => {});
-    this.#led.set(term.shard, { term, folding });
-    return folding;
+    const led = { term, folding, inFlight: new InFlight(term.id) };
+    this.#led.set(term.shard, led);
+    return led;
   }
 
   /** From what the last leader has left. */
@@ -390,7 +405,7 @@ class Journal {
     if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
   }
 
-  /** Commits one after the other, and nothing between the flush and the act that needs it. */
+  /** Commits are sent one after the other, and nothing comes between the flush and the act that needs it. */
   #inTurn<T>(act: () => Promise<T>): Promise<T> {
     const answer = this.#turn.then(act);
     this.#turn = answer.catch(() => {});

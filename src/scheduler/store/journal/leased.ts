@@ -3,19 +3,19 @@
  * steps come. Each was proven when it was given out, and nothing removes a task that runs: what is reported of it needs
  * no look at the tables for its row.
  */
-import { type Batch, type JobNo, taskKey, type TaskRef, type TaskRow } from '../../core/index.ts';
+import type { Batch, JobNo, TaskNo, TaskRef, TaskRow } from '../../core/index.ts';
 
 export class LeasedTasks {
-  readonly #tasks: Set<number> = new Set();
-  /** How many of them each job has. */
-  readonly #jobs: Map<JobNo, number> = new Map();
+  /** Most jobs have one: its number stands for it. */
+  readonly #jobs: Map<JobNo, TaskNo | Set<TaskNo>> = new Map();
 
   hasJob(no: JobNo): boolean {
     return this.#jobs.has(no);
   }
 
   has({ jobNo, taskNo }: TaskRef): boolean {
-    return this.#tasks.has(taskKey(jobNo, taskNo));
+    const held = this.#jobs.get(jobNo);
+    return typeof held === 'object' ? held.has(taskNo) : held === taskNo;
   }
 
   /** A batch that was committed. */
@@ -25,16 +25,14 @@ export class LeasedTasks {
   }
 
   #put({ jobNo, taskNo, state }: TaskRow): void {
-    const key = taskKey(jobNo, taskNo);
-    if ((state === 'running') === this.#tasks.has(key)) return;
-    const held = this.#jobs.get(jobNo) ?? 0;
+    const held = this.#jobs.get(jobNo);
     if (state === 'running') {
-      this.#tasks.add(key);
-      this.#jobs.set(jobNo, held + 1);
-      return;
-    }
-    this.#tasks.delete(key);
-    if (held > 1) this.#jobs.set(jobNo, held - 1);
-    else this.#jobs.delete(jobNo);
+      if (held === undefined) this.#jobs.set(jobNo, taskNo);
+      else if (typeof held === 'object') held.add(taskNo);
+      else if (held !== taskNo) this.#jobs.set(jobNo, new Set([held, taskNo]));
+    } else if (typeof held === 'object') {
+      held.delete(taskNo);
+      if (held.size === 0) this.#jobs.delete(jobNo);
+    } else if (held === taskNo) this.#jobs.delete(jobNo);
   }
 }

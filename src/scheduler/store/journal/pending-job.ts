@@ -101,17 +101,20 @@ export function listsOf(
   const results: ResultRow[] = [];
   const steps: StepRow[] = [];
   const ended: TaskRow[] = [];
-  for (const [no, { row, isNew, tasks, history }] of jobs) {
-    if (leftOut.has(no)) continue;
+  const addTask = (task: PendingTask): void => {
+    if (task.spec !== null) specInserts.push(task.spec);
+    if (task.row !== null) (task.spec === null ? taskUpdates : taskInserts).push(task.row);
+    for (const result of task.results) results.push(result);
+    if (task.steps !== null) steps.push(...task.steps.values());
+  };
+  // Without a pair for each of thousands.
+  jobs.forEach(({ row, isNew, tasks, history }, no) => {
+    if (leftOut.has(no)) return;
     if (row !== null) (isNew ? jobInserts : jobUpdates).push(row);
     if (history !== null) ended.push(...history);
-    for (const task of tasks.values()) {
-      if (task.spec !== null) specInserts.push(task.spec);
-      if (task.row !== null) (task.spec === null ? taskUpdates : taskInserts).push(task.row);
-      for (const result of task.results) results.push(result);
-      if (task.steps !== null) steps.push(...task.steps.values());
-    }
-  }
+    if (tasks.only !== null) addTask(tasks.only);
+    else for (const task of tasks.values()) addTask(task);
+  });
   const rows = { jobInserts, jobUpdates, specInserts, taskInserts, taskUpdates };
   return { ...rows, results, steps, history: ended };
 }

@@ -273,11 +273,11 @@ export class Pending {
     const next = new Pending(this.commitNo);
     if (nowMs === null) return next;
     const signalled = new Set([...this.#signals.values()].map(({ row }) => row?.jobNo));
-    for (const [no, job] of this.#jobs) {
-      if (!isDeferrable(job) || signalled.has(no)) continue;
+    for (const job of this.#jobs.values()) {
+      if (!isDeferrable(job) || signalled.has(job.row.no)) continue;
       job.deferredUntilMs ??= nowMs + DEFERRED_MS;
       if (nowMs >= job.deferredUntilMs || this.#deferred.size === DEFERRED_MAX) continue;
-      this.#deferred.add(no);
+      this.#deferred.add(job.row.no);
       next.#take(job, job.row);
       next.#settledBefore = Math.min(next.#settledBefore, job.insertedIn - 1);
     }

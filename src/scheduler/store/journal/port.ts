@@ -62,7 +62,7 @@ export type Appended = Parameters<JournalTables['append']>;
 
 export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
   /**
-   * Fenced and numbered like a commit: see `Store.commit`. Throws `bad_row` when rows of `unproven` contradict the tables:
+   * Fenced and numbered like a commit, and as many at once: see `Store.commit`. Throws `bad_row` when rows of `unproven` contradict the tables:
    * a name that is taken, a task that is not there. These are the rows of the commit on which the commits that are only in
    * the journal say nothing; null when there are none.
    */
@@ -83,13 +83,15 @@ export interface JournalTables extends Omit<Store, 'commit' | 'prune'> {
   prune(term: Term, retention: Pruning, alone: Alone): Promise<Pruned>;
 }
 
-/** What only some tables have, and no commit has a part in. */
+/** What only some tables have. */
 export function optionalParts(
   tables: JournalTables,
-): Pick<Store, 'whenVacant' | 'onInbox' | 'jobIds'> {
-  return defined({
+): Pick<Store, 'commitsAtOnce' | 'whenVacant' | 'onInbox' | 'jobIds'> {
+  const parts = {
+    commitsAtOnce: tables.commitsAtOnce,
     whenVacant: tables.whenVacant?.bind(tables),
     onInbox: tables.onInbox?.bind(tables),
     jobIds: tables.jobIds?.bind(tables),
-  });
+  };
+  return defined(parts);
 }

@@ -39,35 +39,44 @@ class Proof {
   readonly #batch: Batch;
   readonly #layers: Layers;
   readonly #leased: LeasedTasks;
-  readonly #jobs: ReadonlySet<JobNo>;
-  readonly #tasks: ReadonlySet<number>;
+  #newJobs: ReadonlySet<JobNo> | null = null;
+  #newTasks: ReadonlySet<number> | null = null;
 
   constructor(batch: Batch, layers: Layers, leased: LeasedTasks) {
     this.#batch = batch;
     this.#layers = layers;
     this.#leased = leased;
-    this.#jobs = new Set(batch.jobInserts.map(({ no }) => no));
-    this.#tasks = new Set(batch.taskInserts.map(refKey));
+  }
+
+  /** Those of the batch itself. Most batches never ask: what they change came with an earlier one. */
+  get #jobs(): ReadonlySet<JobNo> {
+    return (this.#newJobs ??= new Set(this.#batch.jobInserts.map(({ no }) => no)));
+  }
+
+  get #tasks(): ReadonlySet<number> {
+    return (this.#newTasks ??= new Set(this.#batch.taskInserts.map(refKey)));
   }
 
   hasJob(no: JobNo): boolean {
-    if (this.#jobs.has(no) || this.#leased.hasJob(no)) return true;
-    return this.#layers.some((layer) => layer.job(no) !== undefined);
+    if (this.#leased.hasJob(no)) return true;
+    for (const layer of this.#layers) if (layer.job(no) !== undefined) return true;
+    return this.#jobs.has(no);
   }
 
   hasTask(ref: TaskRef): boolean {
-    if (this.#tasks.has(refKey(ref)) || this.#leased.has(ref)) return true;
-    return this.#layers.some((layer) => layer.task(ref));
+    if (this.#leased.has(ref)) return true;
+    for (const layer of this.#layers) if (layer.task(ref) !== undefined) return true;
+    return this.#tasks.has(refKey(ref));
   }
 
   /** The tables have nothing of it. */
   #isNewJob(no: JobNo): boolean {
-    return this.#jobs.has(no) || this.#layers.some((layer) => layer.job(no)?.isNew === true);
+    return this.#layers.some((layer) => layer.job(no)?.isNew === true) || this.#jobs.has(no);
   }
 
   #isNewTask(ref: TaskRef): boolean {
-    if (this.#tasks.has(refKey(ref))) return true;
-    return this.#layers.some((layer) => (layer.task(ref)?.spec ?? null) !== null);
+    for (const layer of this.#layers) if ((layer.task(ref)?.spec ?? null) !== null) return true;
+    return this.#tasks.has(refKey(ref));
   }
 
   newJobs(): Batch['jobInserts'] {
@@ -84,7 +93,10 @@ class Proof {
 
   /** Those that join a job that was there before. */
   newTasks(): Batch['specInserts'] {
-    const joining = this.#batch.specInserts.filter(({ jobNo }) => !this.#jobs.has(jobNo));
+    const { jobInserts, specInserts } = this.#batch;
+    // Nearly always one of each job, in the same order.
+    if (specInserts.every(({ jobNo }, at) => jobInserts[at]?.no === jobNo)) return [];
+    const joining = specInserts.filter(({ jobNo }) => !this.#jobs.has(jobNo));
     if (joining.length > 0) this.#checkNames(joining);
     return joining.filter(({ jobNo }) => !this.#isNewJob(jobNo));
   }
@@ -130,7 +142,8 @@ class Proof {
 
   #checkResult(ref: TaskRef & { readonly run: number }): void {
     for (const layer of this.#layers) {
-      if (layer.task(ref)?.results.some(({ run }) => run === ref.run) === true) {
+      for (const { run } of layer.task(ref)?.results ?? []) {
+        if (run !== ref.run) continue;
         throw badRow(`the result of task ${nameOf(ref)}`, `run ${ref.run} has one`);
       }
     }

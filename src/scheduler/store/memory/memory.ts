@@ -107,6 +107,8 @@ class PlainMaps implements MemoryStore {
   readonly kind = 'memory';
   /** The processes of a simulated cluster share this object. */
   readonly clustered = true;
+  /** They are made in the order of the calls. */
+  readonly commitsAtOnce = 4;
   readonly #now: () => Instant;
   #shards: Map<number, Shard> = new Map();
   readonly taskLog: MemoryTaskLog;

@@ -2,6 +2,7 @@
 import postgres from 'postgres';
 import { MillraceError } from '../../core/index.ts';
 import { backoffMs } from '../../../kit/index.ts';
+import type { Copy } from './copy.ts';
 import { parseBigint, parseTime, type Values } from './codec.ts';
 
 export interface ConnectionSettings {
@@ -83,6 +84,26 @@ export function runOn(sql: Pick<postgres.Sql, 'unsafe'>, isPooled = false): Run 
     sql.unsafe<Values[]>(statement, [...parameters], { prepare: !isPooled });
 }
 
+/** What is sent in one message. */
+const COPY_BYTES = 1024 * 1024;
+
+/** The driver forgets who waits for the end of a COPY when that fails: it tells the query, which has been answered with the
+ * stream by then (driver 3.4.9, seen). So whoever waits listens there. */
+async function copyOn(sql: postgres.Sql, { statement, body }: Copy): Promise<void> {
+  const query = sql.unsafe(statement) as ReturnType<postgres.Sql['unsafe']> & {
+    reject: (cause: unknown) => void;
+  };
+  const stream = await query.writable();
+  await new Promise<void>((resolve, reject) => {
+    query.reject = reject;
+    stream.once('error', reject).once('finish', resolve);
+    for (let at = 0; at < body.length; at += COPY_BYTES) {
+      stream.write(body.subarray(at, at + COPY_BYTES));
+    }
+    stream.end();
+  });
+}
+
 /** The settings of a session as a script for one transaction, which is all that a pooler gives. */
 export function localSettings(session: Session): string {
   const all = Object.entries({ ...SESSION, ...session });
@@ -97,6 +118,8 @@ export interface OneConnection {
   readonly begin: (mode?: string) => Promise<void>;
   /** Fails, with nothing sent, once the connection was lost. */
   readonly run: Run;
+  /** Within a transaction. */
+  readonly copy: (copy: Copy) => Promise<void>;
   readonly isLost: () => boolean;
   /** Also rolls back what was not committed. */
   readonly end: (timeoutSeconds?: number) => Promise<void>;
@@ -130,6 +153,10 @@ export function connectOnce(
       if (settings.isPooled === true) await sql.unsafe(localSettings(session));
     },
     run,
+    copy: async (copy) => {
+      if (lost) throw new Error('the connection was lost');
+      await copyOn(sql, copy);
+    },
     isLost: () => lost,
     end: (timeout = 1) => sql.end({ timeout }),
   };

@@ -13,13 +13,16 @@ import { BY_KEY } from './leader-connection.ts';
 
 /** Generous: a fold has up to a hundred thousand rows. After this long the network is gone. */
 const LIMIT_MS = 60_000;
-/** A process that is stopped between its statement and the commit holds the row that says how far the tables are. The next
+/** A process that is stopped between a statement and the commit holds the row that says how far the tables are. The next
  * leader waits for that row, so PostgreSQL ends such a transaction well before a term can be over. */
+const idleMs = (ttlMs: number): number => Math.max(1, Math.floor(ttlMs * 0.4));
 const session = (ttlMs: number): Session => ({
   ...BY_KEY,
   statement_timeout: String(LIMIT_MS / 2),
-  idle_in_transaction_session_timeout: String(Math.max(1, Math.floor(ttlMs * 0.4))),
+  idle_in_transaction_session_timeout: String(idleMs(ttlMs)),
 });
+/** What a slow server may take for a byte. */
+const MS_A_BYTE = 1 / 500;
 const IDLE_SECONDS = 60;
 
 export class FoldConnection {
@@ -32,11 +35,34 @@ export class FoldConnection {
     this.#settings = settings;
   }
 
-  /** One statement, one transaction. One at a time: behind a pooler the transaction is ours to open. */
+  /** One statement as a transaction. One at a time. */
   run(statement: string, parameters: Parameters): Promise<readonly Values[]> {
-    const answer = this.#turn.then(() => this.#run(statement, parameters));
-    this.#turn = answer.catch(() => {});
-    return answer;
+    // Behind a pooler the transaction is ours to open.
+    if (this.#settings.isPooled === true) {
+      return this.transaction(({ run }) => run(statement, parameters));
+    }
+    return this.#inTurn(({ run }) => run(statement, parameters));
+  }
+
+  /** One at a time. */
+  transaction<T>(act: (connection: OneConnection) => Promise<T>): Promise<T> {
+    return this.#inTurn(async (connection) => {
+      const { begin, run } = connection;
+      await begin();
+      try {
+        const answer = await act(connection);
+        await run('commit', []);
+        return answer;
+      } catch (cause) {
+        await run('rollback', []).catch(() => {});
+        throw cause;
+      }
+    });
+  }
+
+  /** One that is stopped while it sends rows is not idle to PostgreSQL, and holds the same row. */
+  statementMs(bytes: number): number {
+    return Math.min(LIMIT_MS / 2, idleMs(this.#settings.ttlMs) + Math.ceil(bytes * MS_A_BYTE));
   }
 
   async close(): Promise<void> {
@@ -44,7 +70,13 @@ export class FoldConnection {
     await this.#connection?.end();
   }
 
-  async #run(statement: string, parameters: Parameters): Promise<readonly Values[]> {
+  #inTurn<T>(act: (connection: OneConnection) => Promise<T>): Promise<T> {
+    const answer = this.#turn.then(() => this.#connected(act));
+    this.#turn = answer.catch(() => {});
+    return answer;
+  }
+
+  async #connected<T>(act: (connection: OneConnection) => Promise<T>): Promise<T> {
     if (this.#isClosed) throw unavailable(new Error('the store was closed'));
     if (this.#connection?.isLost() !== false) {
       this.#connection = connectOnce(this.#settings, session(this.#settings.ttlMs), {
@@ -52,28 +84,10 @@ export class FoldConnection {
       });
     }
     const connection = this.#connection;
-    const answer = this.#send(connection, statement, parameters);
     const tooLong = (): Error => {
       void connection.end(0);
       return new Error(`no answer within ${LIMIT_MS} ms`);
     };
-    return withDeadline(systemClock, LIMIT_MS, answer, tooLong);
-  }
-
-  async #send(
-    { begin, run }: OneConnection,
-    statement: string,
-    parameters: Parameters,
-  ): Promise<readonly Values[]> {
-    if (this.#settings.isPooled !== true) return run(statement, parameters);
-    await begin();
-    try {
-      const rows = await run(statement, parameters);
-      await run('commit', []);
-      return rows;
-    } catch (cause) {
-      await run('rollback', []).catch(() => {});
-      throw cause;
-    }
+    return withDeadline(systemClock, LIMIT_MS, act(connection), tooLong);
   }
 }

@@ -1,14 +1,16 @@
 /**
- * The tables follow the journal: any number of commits become one statement, always the same one, so that it is parsed
- * and planned once a connection. Migration 0002 says why it is one statement and has most of its functions; 0006, 0008,
- * 0010, 0014, 0016, 0020, 0023, 0024, 0025 and 0029 have the others.
+ * The tables follow the journal: any number of commits become one transaction, of a COPY with the rows of new jobs, which are
+ * most of what there is to write, and of one statement for the rest, always the same one, so that it is parsed and planned
+ * once a connection. Migration 0002 says why it is one statement and has most of its functions; 0006,
+ * 0008, 0010, 0014, 0016, 0020, 0023, 0024, 0025, 0029 and 0030 have the others.
  */
-import type { Batch } from '../../core/index.ts';
+import type { Batch, JobRow } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
 import type { Encoder } from './codec.ts';
 import type { Parameters } from './connection.ts';
 import { isElsewhere, writeFailure } from './failure.ts';
 import type { FoldConnection } from './fold-connection.ts';
+import { copyOfJobs } from './folded-jobs.ts';
 import * as rows from './rows.ts';
 import { type TableRows, tableRows } from './table-rows.ts';
 
@@ -67,20 +69,26 @@ function after(name: string, of: (fold: Fold) => number, then: Part): Part {
   };
 }
 
-/** The number of the event before those of the new jobs, and that of the last one. */
-const logFrom = (fold: Fold): number => fold.logFrom;
+/** The number of the last event. */
 const logTo = ({ batch }: Fold): number => batch.lastSeq;
+
+const liveJobs = ({ batch }: Fold): readonly JobRow[] =>
+  batch.jobInserts.filter(({ finishedAt }) => finishedAt === null);
+function labels({ batch }: Fold): readonly rows.LabelRow[] {
+  const all: rows.LabelRow[] = [];
+  for (const job of batch.jobInserts) {
+    for (const label of job.labels) all.push({ jobNo: job.no, label });
+  }
+  return all;
+}
 
 /** In the order of the port. */
 const PARTS: readonly Part[] = [
   partOf('insert_history', rows.tasks, ({ history }) => history),
   chosen('spread_tasks', 'spread', rows.numbers),
   part('archive_tasks', 'archived', rows.refs),
-  after(
-    'log_from',
-    logFrom,
-    after('log_to', logTo, chosen('insert_jobs', 'jobInserts', rows.foldedJobs)),
-  ),
+  partOf('insert_live', rows.liveJobs, liveJobs),
+  partOf('insert_labels', rows.labels, labels),
   after('log_to', logTo, chosen('update_jobs', 'jobUpdates', rows.jobUpdates)),
   chosen('insert_specs', 'specInserts', rows.specs),
   chosen('insert_tasks', 'taskInserts', rows.tasks),
@@ -102,20 +110,20 @@ const PARTS: readonly Part[] = [
   partOf('insert_events', rows.chunks, ({ chunks }) => chunks),
 ];
 
-/** Shard, where the tables are, number and term of the last commit, and where they are settled then. */
-const PLACE_WIDTH = 6;
+/** Where the tables are, and where they will be; and how long each of the next statements may take. */
+const BEGIN = `select millrace.begin_fold($1, $2, $3, $4, $5, $6), set_config('statement_timeout', $7, true)`;
 
 export const foldStatement: { readonly statement: string; readonly parts: readonly Part[] } = {
   statement: nest(),
   parts: PARTS,
 };
 
-/** `select insert_events(... insert_jobs(begin_fold($1, ...), each($6, $5), ...) ...)`. */
+/** `select insert_events(... insert_live($1, each($3, $2), ...) ...)`. */
 function nest(): string {
   const placeholders = (from: number, count: number): string[] =>
     Array.from({ length: count }, (_, at) => `$${from + at}`);
-  let statement = `millrace.begin_fold(${placeholders(1, PLACE_WIDTH).join(', ')})`;
-  let used = PLACE_WIDTH;
+  let statement = '$1';
+  let used = 1;
   for (const each of PARTS) {
     const sent = each.columns.length + 1;
     const given = each.arguments(placeholders(used + 1, sent));
@@ -135,11 +143,22 @@ export async function fold(
   const place = [shard, from, settledBefore, batch.commitNo, term, settledNo];
   const written = { ...commits, rows: tableRows(commits) };
   const values = PARTS.flatMap(({ encode }) => encode(written));
+  const jobs = copyOfJobs(shard, commits, written.rows.jobInserts);
   try {
-    await connection.run(foldStatement.statement, [...place, ...values]);
+    await connection.transaction(async ({ run, copy }) => {
+      const statementMs = connection.statementMs(bytesOf(values) + (jobs?.body.length ?? 0));
+      await run(BEGIN, [...place, String(statementMs)]);
+      if (jobs !== null) await copy(jobs);
+      await run(foldStatement.statement, [shard, ...values]);
+    });
     return true;
   } catch (cause) {
     if (isElsewhere(cause)) return false;
     throw writeFailure(cause);
   }
+}
+
+/** About. */
+function bytesOf(values: Parameters): number {
+  return values.reduce<number>((sum, value) => sum + String(value ?? '').length, 0);
 }

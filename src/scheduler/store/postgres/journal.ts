@@ -7,16 +7,24 @@ import { writeFailure } from './failure.ts';
 import type { FoldConnection } from './fold-connection.ts';
 import type { LeaderConnection, Prepared } from './leader-connection.ts';
 import * as rows from './rows.ts';
+import { offenceIn, storedChecks } from './stored-checks.ts';
 import { leaseMs, timeoutMultiplierFor } from './timeout-multiplier.ts';
 
 const NAMES = rows.jobs.only('id', 'idempotency_key');
 
 /** The fence, the names of new jobs, the record. */
+const APPEND = `millrace.append(
+      millrace.check_names(millrace.fence($1, $2, $3, $4, $5, $6, $7, $8), $9, $10), $11, $5, $12, $3, $13)`;
 export const appendStatement: Prepared = {
-  statement: `select millrace.append(
-      millrace.check_names(millrace.fence($1, $2, $3, $4, $5, $6, $7, $8), $9, $10), $11, $5, $12, $3, $13), now() as at`,
+  statement: `select ${APPEND}, now() as at`,
   parameters: 13,
 };
+
+/** One round trip: the connection has others behind it. */
+function checkedAppend(select: string): string {
+  return `select case when c.offence is null then ${APPEND} end, c.offence, c.bad, now() as at
+    from (select) one left join (${select}) c on true`;
+}
 
 /** So much is appended to one of the two tables before the other one takes over, if that is empty. */
 const PART_CHARS = 16 * 1024 * 1024;
@@ -71,7 +79,7 @@ export async function append(
   term: Term,
   ttlMs: number,
   record: NewRecord,
-  newJobs: Batch['jobInserts'],
+  unproven: Batch | null,
 ): Promise<Instant> {
   const { commitNo, lastSeq, nextJobNo, eventCount, foldedNo, body } = record;
   const timeoutMultiplier = timeoutMultiplierFor(0, body.length);
@@ -87,15 +95,20 @@ export async function append(
     eventCount,
     nextJobNo,
   ];
-  const [ids = null, keys = null] = NAMES.encode(newJobs);
+  const [ids = null, keys = null] = NAMES.encode(unproven?.jobInserts ?? []);
   const part = parts.next(body.length, commitNo);
-  const parameters = [...fence, ids, keys, part, foldedNo, body];
-  const [row] = await run(appendStatement.statement, parameters, { timeoutMultiplier, term }).catch(
+  const { statement, parameters: count } = appendStatement;
+  const checks = unproven === null ? null : storedChecks(unproven, count + 1);
+  const parameters = [...fence, ids, keys, part, foldedNo, body, ...(checks?.parameters ?? [])];
+  const checked = checks === null ? statement : checkedAppend(checks.select);
+  const [row = {}] = await run(checked, parameters, { timeoutMultiplier, term }).catch(
     (cause: unknown) => {
       throw writeFailure(cause, term, commitNo - 1);
     },
   );
-  return row?.['at'] as Instant;
+  const offence = offenceIn(row);
+  if (offence !== null) throw offence;
+  return row['at'] as Instant;
 }
 
 /** By way of JSON, because tables that are about to be migrated down may lack the column. */

@@ -24,7 +24,6 @@ import { ReadPool } from './pool.ts';
 import { isPooled } from './pooler.ts';
 import { changeDeclarations, declarationsOf } from './declarations.ts';
 import { prune } from './prune.ts';
-import { checkStored } from './stored-checks.ts';
 import { taskLogOn } from './task-log.ts';
 import { whenVacant } from './leader-vacancy.ts';
 import {
@@ -62,6 +61,8 @@ export interface PostgresStore extends Store {
 const TTL_MS = 10_000;
 const FOLD_AFTER_MS = 1_000;
 const FOLD_WHEN_QUIET_MS = 50;
+/** One that is made, and others that follow at once: the leader's connection sends them in order. */
+const COMMITS_AT_ONCE = 4;
 /** The migration that brought the journal. */
 const JOURNAL_VERSION = 20;
 
@@ -147,6 +148,7 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
   return {
     kind: 'postgres',
     clustered: true,
+    commitsAtOnce: COMMITS_AT_ONCE,
     campaign: (candidacy) => campaign(leader, candidacy),
     renew: (term, ttlMs, commitNo) =>
       whileLeading(leader, term, () => renew(write, term, ttlMs, commitNo)),
@@ -155,11 +157,8 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
     termEnd: (shard, term) => termEnd(read, shard, term),
     whenVacant: (shard, signal) => whenVacant(read, shard, signal),
     append: (term, ttlMs, record, unproven) =>
-      whileLeading(leader, term, async () => {
-        // On this connection, because there rows are found by key whatever the planner knows of the tables.
-        if (unproven !== null) await checkStored(write, term.shard, unproven);
-        return journal.append(write, parts, term, ttlMs, record, unproven?.jobInserts ?? []);
-      }),
+      // On this connection, because there rows are found by key whatever the planner knows of the tables.
+      whileLeading(leader, term, () => journal.append(write, parts, term, ttlMs, record, unproven)),
     fold: async (shard, commits) => {
       const isFolded = await fold(folds, shard, commits);
       if (isFolded) await parts.trim(folds, commits.settledNo);

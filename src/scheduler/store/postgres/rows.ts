@@ -2,6 +2,7 @@
 import {
   type CopiedResultRow,
   JOB_STATES,
+  type JobNo,
   type JobRow,
   type KeyRow,
   type LimitRow,
@@ -131,11 +132,6 @@ const taskColumns = [
     .map((each) => inJob(of(each, ({ task }: FoldedJob) => task))),
   inJob({ name: 'result', type: 'text', of: ({ result }: FoldedJob) => result }),
 ];
-const specColumns = specs.columns
-  .filter(({ name }) => ['id', 'executor', 'priority', 'options', 'input'].includes(name))
-  .map((each) => inJob(of(each, ({ spec }: FoldedJob) => spec)))
-  .map((each) => (each.name === 'task_priority' ? unlessOfJob(each) : each));
-
 function of<T>(
   { name, type, of: valueOf, brief }: Column<T>,
   part: (folded: FoldedJob) => T | null,
@@ -158,20 +154,20 @@ function inJob(column: Column<FoldedJob>): Column<FoldedJob> {
   return { ...column, name: `task_${column.name}` };
 }
 
-/** The priority of most tasks is that of their job. */
-function unlessOfJob(column: Column<FoldedJob>): Column<FoldedJob> {
-  return {
-    ...column,
-    of: (folded) => (folded.spec?.priority === folded.job.priority ? null : column.of(folded)),
-  };
+/** Of jobs that go on, and of labels: what is looked for among them. */
+export const liveJobs: Encoder<JobRow> = jobs.only('no', 'priority');
+
+export interface LabelRow {
+  readonly jobNo: JobNo;
+  readonly label: string;
 }
 
-/** With their only task, see `table-rows.ts`. */
-export const foldedJobs: Encoder<FoldedJob> = encoderOf([
-  ...jobColumns,
-  ...specColumns,
-  ...taskColumns,
-]);
+export const labels: Codec<LabelRow> = new Codec<LabelRow>({
+  jobNo: column('job_no', 'bigint'),
+  label: column('label', 'text'),
+});
+
+/** With their only task, see `table-rows.ts`. New jobs are in `folded-jobs.ts`. */
 export const jobUpdates: Encoder<FoldedJob> = encoderOf([
   ...jobColumns.filter(({ name }) => JOB_CHANGES.includes(name)),
   ...taskColumns,

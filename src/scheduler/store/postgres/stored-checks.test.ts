@@ -1,21 +1,25 @@
 import { expect, test } from 'vitest';
 import { running } from '../../../../test/rig/conformance/rows.ts';
 import { batchOf, jobNo } from '../../core/index.ts';
-import { checkStored } from './stored-checks.ts';
+import { offenceIn, storedChecks } from './stored-checks.ts';
 
-const batch = batchOf({
-  ...{ commitNo: 1, lastSeq: 0, nextJobNo: jobNo(2), events: [] },
-  taskUpdates: [running(1, 0)],
+const none = batchOf({ commitNo: 1, lastSeq: 0, nextJobNo: jobNo(2), events: [] });
+
+test('nothing is asked about a batch of which the tables know nothing', () => {
+  expect(storedChecks(none, 14)).toBeNull();
 });
 
-test('a connection that is lost while rows are looked up has changed nothing', async () => {
-  const run = (): Promise<never> => Promise.reject(new Error('read ECONNRESET'));
-  await expect(checkStored(run, 0, batch)).rejects.toMatchObject({ code: 'store_unavailable' });
+test('parameters are numbered from where they are told to begin', () => {
+  const checks = storedChecks({ ...none, taskUpdates: [running(1, 0)] }, 14);
+  expect(checks?.parameters).toHaveLength(2);
+  expect(checks?.select).toContain('$14');
+  expect(checks?.select).toContain('$15');
+  expect(checks?.select).not.toContain('$16');
 });
 
-test('a row that is in the way is named', async () => {
-  const run = (): Promise<readonly object[]> => Promise.resolve([{ no: 1, bad: '1/0' }]);
-  await expect(checkStored(run as never, 0, batch)).rejects.toMatchObject({
+test('a row that is in the way is named', () => {
+  expect(offenceIn({ offence: 1, bad: '1/0' })).toMatchObject({
     ...{ code: 'bad_row', what: 'The store rejected a row of task 1/0: there is no such task.' },
   });
+  expect(offenceIn({ offence: null, bad: null, at: 0 })).toBeNull();
 });

@@ -1,29 +1,42 @@
 /**
- * Rows of a commit against those in the tables, before it comes into the journal: a fold must have nothing to refuse. The
- * names of new jobs are looked up by the statement that appends (migration 0020, which also says what `shard + 0` is for).
- * Nothing is asked where a list is empty.
+ * Rows of a commit against those in the tables, before it comes into the journal: a fold must have nothing to refuse. They
+ * are looked up by the statement that appends, which appends nothing when one of them is in the way. The names of new jobs
+ * are looked up by its function (migration 0020, which also says what `shard + 0` is for).
  */
-import type { Batch, TaskRef } from '../../core/index.ts';
+import { type Batch, type MillraceError, type TaskRef } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
-import type { Parameters, Run } from './connection.ts';
-import { readFailure } from './failure.ts';
+import type { Values } from './codec.ts';
+import type { Parameters } from './connection.ts';
 import * as rows from './rows.ts';
 
-/** Throws `bad_row`, or `store_unavailable`. The batch has only what the commits in the journal say nothing about. */
-export async function checkStored(run: Run, shard: number, batch: Batch): Promise<void> {
+/** The first row that is in the way, as `offence` and `bad`. */
+export interface StoredChecks {
+  readonly select: string;
+  readonly parameters: Parameters;
+}
+
+/**
+ * Nothing is asked where a list is empty; null when all are. The batch has only what the commits in the journal say nothing
+ * about.
+ *
+ * @param at the number of the first parameter; `$1` is the shard.
+ */
+export function storedChecks(batch: Batch, at: number): StoredChecks | null {
   const checks = CHECKS.filter(({ refs }) => refs(batch).length > 0);
-  if (checks.length === 0) return;
-  const parameters: (string | number | null)[] = [shard];
+  if (checks.length === 0) return null;
+  const parameters: (string | number | null)[] = [];
   const selects = checks.map((check) => {
-    const select = check.select(parameters.length + 1);
+    const select = check.select(at + parameters.length);
     parameters.push(...check.parameters(batch));
-    return `(select ${CHECKS.indexOf(check)} as no, bad from (${select}) c)`;
+    return `(select ${CHECKS.indexOf(check)} as offence, bad from (${select}) c)`;
   });
-  const [row] = await run(selects.join(' union all '), parameters).catch((cause: unknown) => {
-    throw readFailure(cause);
-  });
-  const check = CHECKS[row?.['no'] as number];
-  if (check !== undefined) throw badRow(`${check.what} ${String(row?.['bad'])}`, check.why);
+  return { select: `${selects.join(' union all ')} limit 1`, parameters };
+}
+
+/** What such a row means. */
+export function offenceIn({ offence, bad }: Values): MillraceError | null {
+  const check = typeof offence === 'number' ? CHECKS[offence] : undefined;
+  return check === undefined ? null : badRow(`${check.what} ${String(bad)}`, check.why);
 }
 
 /** Some rows by number or name, and a query for the first one that is in the way. */

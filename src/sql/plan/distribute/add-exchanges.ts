@@ -4,7 +4,16 @@
  */
 import { assertNever, invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
-import type { Filter, Relation, With } from '../logical/relation.ts';
+import type {
+  Aggregate,
+  AsOfJoin,
+  Cross,
+  Distinct,
+  Filter,
+  Join,
+  Relation,
+  With,
+} from '../logical/relation.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import type { DistributeContext } from './context.ts';
@@ -12,22 +21,19 @@ import type { Draft } from './draft.ts';
 import { over, type Subplan } from './subplan.ts';
 import { distributeAggregate } from './distribute-aggregate.ts';
 import { distributeAsOf, distributeCross, distributeJoin } from './distribute-join.ts';
-import { distributeScan } from './distribute-scan.ts';
-import {
-  distributeLimit,
-  distributeSort,
-  distributeTopN,
-  distributeWindow,
-} from './distribute-order.ts';
+import { distributeScan, scannedRows } from './distribute-scan.ts';
+import { distributeLimit, distributeSort, distributeTopN } from './distribute-order.ts';
 import { belowChoice, distributeRanked } from './distribute-ranked.ts';
 import { distributeResultSort } from './distribute-sort.ts';
 import { distributeDistinct, distributeSet } from './distribute-set.ts';
+import { distributeWindow } from './distribute-window.ts';
 import { columnsOf } from './expressions.ts';
 import { eachRelation } from './relations.ts';
 import type { DistributeSettings } from './settings.ts';
 import { expressionStats } from './column-stats.ts';
 import { REPLICATED, isPartitioned, isPartitionedOn, throughProjection } from './partitioning.ts';
 import { isHashable, widthOf } from './types.ts';
+import { WantedKeys, type Wanted } from './wanted-keys.ts';
 
 /** The selectivity of a filter for which DuckDB gives no estimate. */
 const FILTER_SHARE = 0.2;
@@ -36,10 +42,14 @@ const ELEMENTS = 4;
 /** A CTE of at most this many operators over small tables is computed by each reader. */
 const REPEATED_OPERATORS = 8;
 
+/** What writing a row costs, where reading and filtering one costs 1. */
+const WRITING = 2;
+
 export class AddExchanges implements DistributeContext {
   readonly draft: Draft;
   readonly settings: DistributeSettings;
   readonly #tables: readonly PinnedTable[];
+  #wanted: WantedKeys | null = null;
   /** How a reference to a CTE is read. */
   readonly #commons = new Map<number, () => Subplan>();
 
@@ -51,6 +61,7 @@ export class AddExchanges implements DistributeContext {
 
   /** The same, where the order of the rows is that of the result. */
   placeResult(relation: Relation): Subplan {
+    this.#wanted ??= new WantedKeys(relation);
     if (relation.kind === 'sort')
       return distributeResultSort(this, relation, this.place(relation.input));
     if (relation.kind === 'project') return projected(relation, this.placeResult(relation.input));
@@ -60,6 +71,7 @@ export class AddExchanges implements DistributeContext {
 
   place(relation: Relation): Subplan {
     invariant(relation.kind !== 'input', 'a relation is distributed twice');
+    this.#wanted ??= new WantedKeys(relation);
     switch (relation.kind) {
       case 'scan':
         return distributeScan(relation, this.draft, this.#tables, this.settings);
@@ -74,9 +86,8 @@ export class AddExchanges implements DistributeContext {
       case 'unnest':
         return unnested(relation, this.place(relation.input));
       case 'aggregate':
-        return distributeAggregate(this, relation, this.place(relation.input));
       case 'distinct':
-        return distributeDistinct(this, relation, this.place(relation.input));
+        return this.#grouped(relation, this.place(relation.input), this.#wanted.of(relation));
       case 'window':
         return distributeWindow(this, relation, this.place(relation.input));
       case 'sort':
@@ -86,26 +97,9 @@ export class AddExchanges implements DistributeContext {
       case 'limit':
         return distributeLimit(this, relation, this.place(relation.input));
       case 'join':
-        return distributeJoin(
-          this,
-          relation,
-          this.place(relation.left),
-          this.place(relation.right),
-        );
       case 'cross':
-        return distributeCross(
-          this,
-          relation,
-          this.place(relation.left),
-          this.place(relation.right),
-        );
       case 'asof':
-        return distributeAsOf(
-          this,
-          relation,
-          this.place(relation.left),
-          this.place(relation.right),
-        );
+        return this.#sides(relation, this.place(relation.left), this.place(relation.right));
       case 'positional':
         throw new Undistributable(
           'it has a POSITIONAL JOIN, which depends on the order of rows in their files',
@@ -126,6 +120,18 @@ export class AddExchanges implements DistributeContext {
       default:
         return assertNever(relation);
     }
+  }
+
+  #grouped(relation: Aggregate | Distinct, input: Subplan, wanted: Wanted): Subplan {
+    return relation.kind === 'aggregate'
+      ? distributeAggregate(this, relation, input, wanted)
+      : distributeDistinct(this, relation, input, wanted);
+  }
+
+  #sides(relation: Join | Cross | AsOfJoin, left: Subplan, right: Subplan): Subplan {
+    if (relation.kind === 'join') return distributeJoin(this, relation, left, right);
+    if (relation.kind === 'cross') return distributeCross(this, relation, left, right);
+    return distributeAsOf(this, relation, left, right);
   }
 
   #filter(relation: Filter): Subplan {
@@ -155,13 +161,25 @@ export class AddExchanges implements DistributeContext {
     const operators = [...eachRelation(definition)];
     // A definition that has ended a stage must not be distributed again: nothing would read the first stage.
     const isCheap =
-      made.partitioning.kind === 'replicated' &&
       this.draft.stages.length === stages &&
-      operators.length <= REPEATED_OPERATORS &&
-      operators.every(({ kind }) => kind !== 'ref' && kind !== 'with');
+      operators.every(({ kind }) => kind !== 'ref' && kind !== 'with') &&
+      (made.partitioning.kind === 'replicated'
+        ? operators.length <= REPEATED_OPERATORS
+        : this.#isSoonerRead(made, definition, readers));
     const materialized = isCheap ? null : this.#materialized(made, cte, body);
     this.#commons.set(cte, () => materialized ?? this.place(definition));
     return place(body);
+  }
+
+  /** Whether reading the files for each reader is less work than writing its rows once and reading them. */
+  #isSoonerRead({ rows }: Subplan, definition: Relation, readers: number): boolean {
+    const operators = [...eachRelation(definition)];
+    if (!operators.every((each) => isByRow(each))) return false;
+    const scanned = operators.reduce(
+      (sum, each) => sum + (each.kind === 'scan' ? scannedRows(each, this.#tables) : 0),
+      0,
+    );
+    return (readers - 1) * scanned <= WRITING * rows;
   }
 
   /**
@@ -176,6 +194,13 @@ export class AddExchanges implements DistributeContext {
       !isPartitionedOn(made.partitioning, keys);
     return pays ? this.draft.repartition(made, keys) : this.draft.materialize(made);
   }
+}
+
+/** Whether it makes each row of one row of a table. */
+function isByRow(relation: Relation): boolean {
+  if (relation.kind === 'set') return relation.operation === 'union' && relation.all;
+  const { kind } = relation;
+  return kind === 'scan' || kind === 'project' || kind === 'filter';
 }
 
 /** The columns of a CTE whose distinct values the body asks for. */

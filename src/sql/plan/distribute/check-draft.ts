@@ -156,8 +156,10 @@ export class StageCheck {
           this.#refuse(relation, 'one task reads one of several partitions');
         if (made.output.kind === 'hash')
           return { partitioning: hashPartitionedBy(made.output.by), open };
-        if (made.output.kind === 'range')
-          return { partitioning: { kind: 'ordered', order: made.output.order }, open };
+        if (made.output.kind === 'range') {
+          const { order, by } = made.output;
+          return { partitioning: { kind: 'ordered', order, by }, open };
+        }
         return this.#refuse(relation, `partitions of ${output}`);
       case 'all':
         if (output !== 'whole') this.#refuse(relation, `all of ${output}`);

@@ -21,6 +21,7 @@ import {
 } from './partitioning.ts';
 import { aggregateNonDeterminism } from './determinism.ts';
 import { isHashable } from './types.ts';
+import { wantedKeys, type Wanted } from './wanted-keys.ts';
 
 /** GROUPING takes at most this many columns. */
 const GROUPING_MAX = 60;
@@ -29,18 +30,34 @@ export function distributeAggregate(
   context: DistributeContext,
   given: Aggregate,
   input: Subplan,
+  wanted: Wanted = null,
 ): Subplan {
   const aggregate = { ...given, calls: given.calls.map(withoutNeedlessDistinct) };
   if (!isPartitioned(input.partitioning) || isLocal(aggregate, input.partitioning))
     return applied(aggregate, input);
+  const chosen = chosenGroups(context, aggregate, input, wanted);
   const splits = aggregate.calls.map(partialAggregate);
   const isSplit = splits.every((split) => split !== null);
   const distinct = aggregate.calls.filter((call) => call.distinct);
   if (isSplit && distinct.length === 0 && maySplit(aggregate))
-    return inTwoPhases(context, aggregate, splits, input);
+    return inTwoPhases(context, aggregate, splits, input, chosen);
   if (isSplit && !hasSets(aggregate) && oneValue(distinct) !== null)
-    return withDistinct(context, aggregate, oneValue(distinct) as Expression, input);
-  return applied(aggregate, repartitionBy(context, input, groupsOfAllSets(aggregate)));
+    return withDistinct(context, aggregate, oneValue(distinct) as Expression, input, chosen);
+  const keys = chosen?.map((at) => aggregate.groups[at] as Expression);
+  return applied(aggregate, repartitionBy(context, input, keys ?? groupsOfAllSets(aggregate)));
+}
+
+/** Indexes of the groups by which to repartition, if the operators above want to find them together; null for all. */
+function chosenGroups(
+  { draft }: DistributeContext,
+  { groups, sets }: Aggregate,
+  { columns }: Subplan,
+  wanted: Wanted,
+): Wanted {
+  const isOfAllSets = wanted?.every((at) => sets.every((set) => set.includes(at))) === true;
+  return isOfAllSets && wantedKeys(wanted, groups, columns, draft.partitions) !== null
+    ? wanted
+    : null;
 }
 
 /** Whether all rows of any group are in one task. */
@@ -110,6 +127,7 @@ function inTwoPhases(
   aggregate: Aggregate,
   splits: readonly PartialAggregate[],
   input: Subplan,
+  chosen: Wanted,
   reduced: Relation | null = null,
 ): Subplan {
   const { groups } = aggregate;
@@ -123,23 +141,28 @@ function inTwoPhases(
   // With several sets, a partial row belongs to a group and a set.
   const setColumn = hasSets(aggregate) ? columns.slice(groups.length + first.calls.length) : [];
   const keys = [...columns.slice(0, groups.length), ...setColumn];
-  const exchanged = exchangeByGroup(context, partial, keys, isTotal);
+  const by = chosen?.map((at) => keys[at] as Expression) ?? null;
+  const exchanged = exchangeByGroup(context, partial, keys, by);
   const merged = finalPhase(aggregate, splits, first, keys, exchanged);
   context.draft.pairPartial(before.relation, merged.relation);
   return results(aggregate, splits, keys.length, merged);
 }
+
+/** Of groups that the operators above want by some of their keys, fewer are gathered. */
+const WANTED_SHARE = 1 / 16;
 
 /** Few partial rows are gathered in one task, where the operators above can go on without another exchange. */
 function exchangeByGroup(
   context: DistributeContext,
   partial: Subplan,
   keys: readonly Expression[],
-  isTotal: boolean,
+  chosen: readonly Expression[] | null,
 ): Subplan {
   const { gatherBytes } = context.settings;
-  const isFew = gatherBytes > 0 && bytesOf(partial) <= gatherBytes;
-  if (isTotal || isFew) return context.draft.gather(partial);
-  const usable = keys.filter(({ type }) => isHashable(type));
+  const few = chosen === null ? gatherBytes : gatherBytes * WANTED_SHARE;
+  const isFew = few > 0 && bytesOf(partial) <= few;
+  if (keys.length === 0 || isFew) return context.draft.gather(partial);
+  const usable = chosen ?? keys.filter(({ type }) => isHashable(type));
   return usable.length === 0
     ? context.draft.gather(partial)
     : context.draft.repartition(partial, usable);
@@ -259,6 +282,7 @@ function withDistinct(
   aggregate: Aggregate,
   value: Expression,
   input: Subplan,
+  chosen: Wanted,
 ): Subplan {
   const { groups, calls } = aggregate;
   const isTotal = groups.length === 0;
@@ -268,7 +292,8 @@ function withDistinct(
   const before = applied(reduced, input);
   const keys = columnsOf(reduced.output).slice(0, groups.length);
   const valueColumn = column(groups.length, value.type);
-  const exchanged = repartitionBy(context, before, isTotal ? [valueColumn] : keys);
+  const by = chosen?.map((at) => keys[at] as Expression) ?? keys;
+  const exchanged = repartitionBy(context, before, isTotal ? [valueColumn] : by);
   const again = overReduced(aggregate, valueColumn, others, keys, exchanged.relation);
   if (!isTotal || !isPartitioned(exchanged.partitioning)) {
     const merged = applied(again, exchanged);
@@ -277,7 +302,7 @@ function withDistinct(
   }
   // Each value is now in one task, so the sum of the local distinct counts is exact.
   const splits = again.calls.map(partialAggregate).filter((split) => split !== null);
-  const total = inTwoPhases(context, again, splits, exchanged, before.relation);
+  const total = inTwoPhases(context, again, splits, exchanged, null, before.relation);
   return finished(aggregate, others, total);
 }
 

@@ -1,37 +1,10 @@
-/** Distributes the operators that depend on the order of rows: windows, sorts, limits. */
-import type { Expression } from '../logical/expression.ts';
-import type { Limit, Sort, TopN, Window } from '../logical/relation.ts';
-import { unknownStats } from './column-stats.ts';
+/** Distributes the operators that depend on the order of rows: sorts and limits. */
+import type { Limit, Sort, TopN } from '../logical/relation.ts';
 import type { DistributeContext } from './context.ts';
-import { orderNonDeterminism, windowNonDeterminism } from './determinism.ts';
-import { expressionKey } from './expressions.ts';
-import { SINGLE, isPartitioned, isPartitionedOn } from './partitioning.ts';
-import { applied, repartitionBy } from './repartition.ts';
+import { orderNonDeterminism } from './determinism.ts';
+import { SINGLE, isPartitioned } from './partitioning.ts';
+import { applied } from './repartition.ts';
 import type { Subplan } from './subplan.ts';
-
-export function distributeWindow(
-  context: DistributeContext,
-  relation: Window,
-  input: Subplan,
-): Subplan {
-  const nonDeterministic =
-    relation.calls
-      .map((call) => windowNonDeterminism(call, input.relation.output))
-      .find((each) => each !== null) ?? null;
-  const columns = [...input.columns, ...relation.calls.map(({ type }) => unknownStats(type))];
-  const isLocal = relation.calls.every((call) =>
-    isPartitionedOn(input.partitioning, call.partitionBy),
-  );
-  const local = isLocal ? input : repartitionBy(context, input, sharedKeys(relation));
-  return applied({ ...relation, input: local.relation }, local, { columns, nonDeterministic });
-}
-
-/** The keys by which all calls partition. */
-function sharedKeys({ calls }: Window): readonly Expression[] {
-  const [first, ...others] = calls.map(({ partitionBy }) => partitionBy);
-  const texts = others.map((keys) => new Set(keys.map(expressionKey)));
-  return (first ?? []).filter((key) => texts.every((each) => each.has(expressionKey(key))));
-}
 
 export function distributeSort(
   context: DistributeContext,

@@ -9,7 +9,7 @@ import { castTo } from '../logical/type.ts';
 import { expressionStats } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
 import { windowNonDeterminism } from './determinism.ts';
-import { distributeWindow } from './distribute-order.ts';
+import { distributeWindow } from './distribute-window.ts';
 import { column, columnsOf, moved } from './expressions.ts';
 import { isPartitioned, isPartitionedOn } from './partitioning.ts';
 import { project } from './relations.ts';

@@ -164,6 +164,11 @@ export function scanRows({ scan, table }: ScanLeaf): number {
   return scanSize(scan, table).scanned;
 }
 
+/** The same of a scan that is not distributed yet. */
+export function scannedRows(scan: ScanRelation, tables: readonly PinnedTable[]): number {
+  return scanSize(scan, tableOf(scan, tables)).scanned;
+}
+
 /** The bytes a scan reads, before any filter. */
 export function scanBytes(scan: ScanRelation, tables: readonly PinnedTable[]): number {
   return scanSize(scan, tableOf(scan, tables)).bytes;

@@ -18,15 +18,22 @@ import {
 import { applied, repartitionBy } from './repartition.ts';
 import { over, unpartitioned, type Subplan } from './subplan.ts';
 import { isHashable } from './types.ts';
+import { wantedKeys, type Wanted } from './wanted-keys.ts';
 
 export function distributeDistinct(
   context: DistributeContext,
   relation: Distinct,
   input: Subplan,
+  wanted: Wanted = null,
 ): Subplan {
-  const keys = relation.on ?? columnsOf(input.relation.output);
+  const all = columnsOf(input.relation.output);
+  const keys =
+    relation.on ?? wantedKeys(wanted, all, input.columns, context.draft.partitions) ?? all;
   const nonDeterministic = orderNonDeterminism(relation);
-  const rows = Math.min(relation.rows ?? input.rows, groupCount(keys, input.columns, input.rows));
+  const rows = Math.min(
+    relation.rows ?? input.rows,
+    groupCount(relation.on ?? all, input.columns, input.rows),
+  );
   const distinct = (each: Subplan): Subplan =>
     applied({ ...relation, input: each.relation }, each, { rows, nonDeterministic });
   if (!isPartitioned(input.partitioning) || isPartitionedOn(input.partitioning, keys))

@@ -33,10 +33,9 @@ export function distributeResultSort(
   if (!pays) return distributeSort(context, relation, input);
   const isInOrder = isOrderedBy(input.partitioning, relation.order);
   if (isInOrder && isOneScan(context, input.relation)) return sorted(relation, input);
-  const source = leafBelow(input.relation) === null ? context.draft.materialize(input) : input;
+  const source = readTwice(context, input);
   const width = source.relation.output.length;
-  const numbered = withRangeNumber(source, order, boundsOf(context, source, order));
-  const ranged = context.draft.repartitionInOrder(numbered, column(width, INTEGER), order);
+  const ranged = inRanges(context, source, order);
   const inOrder = sorted({ ...relation, order }, ranged);
   const { output } = source.relation;
   return {
@@ -44,6 +43,22 @@ export function distributeResultSort(
     relation: project(inOrder.relation, columnsOf(output)),
     columns: inOrder.columns.slice(0, width),
   };
+}
+
+/** The same rows, so that two stages may read them. Where only rows are filtered, that is less work than writing them. */
+export function readTwice({ draft }: DistributeContext, input: Subplan): Subplan {
+  return leafBelow(input.relation) === null ? draft.materialize(input) : input;
+}
+
+/** Range-partitioned by this order, with the number of the range as the last column. */
+export function inRanges(
+  context: DistributeContext,
+  source: Subplan,
+  order: readonly OrderBy[],
+): Subplan {
+  const numbered = withRangeNumber(source, order, boundsOf(context, source, order));
+  const by = column(source.relation.output.length, INTEGER);
+  return context.draft.repartitionInOrder(numbered, by, order);
 }
 
 /** Of joined or forwarded rows a plan does not show that the ranges of one table are those of all of them. */
@@ -58,8 +73,7 @@ function sorted(relation: Sort, input: Subplan): Subplan {
   return applied({ ...relation, input: input.relation, output }, input);
 }
 
-/** The name of the only input, if nothing but projections and filters is above it. Reading such rows once more costs
- * less than writing them. */
+/** The name of the only input, if nothing but projections and filters is above it. */
 function leafBelow(relation: Relation): string | null {
   if (relation.kind === 'input') return relation.relation;
   const isByRow = relation.kind === 'project' || relation.kind === 'filter';
@@ -105,7 +119,7 @@ export function sampleNonDeterminism(expressions: readonly Expression[]): string
  * A value whose bytes are in the order of the rows, with NULLs and directions: DuckDB sorts by the same. The empty text at
  * the end makes it a BLOB, whatever the types; a short key would be an integer.
  */
-function sortKey(order: readonly OrderBy[]): Expression {
+export function sortKey(order: readonly OrderBy[]): Expression {
   const args = order.flatMap(({ expression, descending, nullsFirst }) => [
     expression,
     text(`${descending ? 'DESC' : 'ASC'} NULLS ${nullsFirst ? 'FIRST' : 'LAST'}`),

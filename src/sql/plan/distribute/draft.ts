@@ -123,7 +123,7 @@ export class Draft {
   /** Repartitions by a number that grows with the order. */
   repartitionInOrder(part: Subplan, by: Expression, order: readonly OrderBy[]): Subplan {
     const stage = this.#close(part, { kind: 'range', by, order });
-    return this.#read(part, stage, 'partition', { kind: 'ordered', order });
+    return this.#read(part, stage, 'partition', { kind: 'ordered', order, by });
   }
 
   /** Partitions in any way, so that each row is in one of N tasks. */

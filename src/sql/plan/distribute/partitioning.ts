@@ -27,6 +27,8 @@ export interface KeyedPartitioning {
 export interface OrderedPartitioning {
   readonly kind: 'ordered';
   readonly order: readonly OrderBy[];
+  /** The number of the range: rows of one number are in one task. */
+  readonly by: Expression;
 }
 
 /** Expressions over the columns of the relation that all equal, in every row, the value by which it is partitioned. */
@@ -99,7 +101,7 @@ function rewrittenKeys(
   partitioning: Partitioning,
   rewrite: (key: Expression) => Expression | null,
 ): Partitioning {
-  // Nothing but the sort, which comes first, depends on it.
+  // Only what comes first depends on it.
   if (partitioning.kind === 'ordered') return RANDOM;
   if (partitioning.kind !== 'keyed') return partitioning;
   const keys = partitioning.keys.map((key) => key.map(rewrite).filter((each) => each !== null));
@@ -132,6 +134,7 @@ export function isPartitionedOn(
   partitioning: Partitioning,
   groups: readonly Expression[],
 ): boolean {
+  if (partitioning.kind === 'ordered') return isDetermined(partitioning.by, groups);
   if (partitioning.kind !== 'keyed') return false;
   return partitioning.keys.every((key) => key.some((each) => isDetermined(each, groups)));
 }

@@ -9,6 +9,8 @@ export interface ReadContext {
   readonly nextParam: () => number;
   /** Inside a lambda or the filter of a scan: what the positions refer to. */
   readonly places: readonly Expression[] | null;
+  /** The only table whose columns may come by name: DuckDB gives no positions below a table function. */
+  readonly table?: number;
 }
 
 export type ReadExpression = (node: PlanNode, context: ReadContext) => Expression;

@@ -15,6 +15,8 @@ export function readExpression(node: PlanNode, context: ReadContext): Expression
   switch (kind) {
     case 'BOUND_REF':
       return readReference(node, context);
+    case 'BOUND_COLUMN_REF':
+      return readColumn(node, context);
     case 'BOUND_CONSTANT': {
       const type = readType(node.at('value').at('type'));
       return { kind: 'constant', sql: readLiteral(node.at('value'), type), type };
@@ -80,6 +82,15 @@ function readReference(node: PlanNode, context: ReadContext): Expression {
   const place = context.places[index];
   if (place === undefined) throw node.odd('place in its lambda');
   return place;
+}
+
+/** A column that has no position yet. */
+function readColumn(node: PlanNode, { table }: ReadContext): Expression {
+  const binding = node.at('binding');
+  const isBelow = node.at('depth').index() > 0 || binding.at('table_index').index() !== table;
+  if (isBelow) throw unknownPlan('it has an expression of the kind BOUND_COLUMN_REF');
+  const index = binding.at('column_index').index();
+  return { kind: 'column', index, type: readType(node.at('return_type')) };
 }
 
 const COMPARISONS: Readonly<Record<string, Comparison>> = {

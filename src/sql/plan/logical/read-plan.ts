@@ -6,6 +6,7 @@ import type { SessionValues } from '../physical/plan.ts';
 import { checkColumns } from './check-columns.ts';
 import { zipEstimates } from './estimates.ts';
 import type { Expression } from './expression.ts';
+import { narrowed } from './narrowed.ts';
 import { PlanNode } from './plan-node.ts';
 import { distinctGroups, readAggregate } from './read-aggregate.ts';
 import type { ReadContext } from './read-context.ts';
@@ -17,6 +18,7 @@ import { readWindow } from './read-window.ts';
 import type { Aggregate, Distinct, Limit, Relation, SetOperation, With } from './relation.ts';
 import { BIGINT, sameType, type SqlType } from './type.ts';
 import { Undistributable, unknownPlan } from './undistributable.ts';
+import { isLateralUnnest, readLateralUnnest, unnestedRows } from './unnested-rows.ts';
 
 export function readLogicalPlan(
   planJson: string,
@@ -57,6 +59,8 @@ class PlanReader {
   readonly #estimates: ReadonlyMap<string, number>;
   readonly #ctes = new Map<number, { readonly cte: number; readonly output: readonly SqlType[] }>();
   #delim: DelimScope | null = null;
+  /** Calls of `unnest` in FROM that are not joined with their rows yet. */
+  #unnests = 0;
   #lastParam = -1;
   #lastCte = -1;
 
@@ -69,7 +73,7 @@ class PlanReader {
     const kind = node.at('type').text();
     switch (kind) {
       case 'LOGICAL_GET':
-        return readScan(node, this.#context, this.#rows(node));
+        return this.#get(node);
       case 'LOGICAL_PROJECTION':
         return this.#project(node);
       case 'LOGICAL_FILTER':
@@ -170,6 +174,12 @@ class PlanReader {
     };
   }
 
+  #get(node: PlanNode): Relation {
+    if (!isLateralUnnest(node)) return readScan(node, this.#context, this.#rows(node));
+    this.#unnests += 1;
+    return readLateralUnnest(node, this.#context, (below) => this.read(below));
+  }
+
   #project(node: PlanNode): Relation {
     const input = this.#input(node);
     const expressions = this.#expressions(node.at('expressions').list());
@@ -225,6 +235,7 @@ class PlanReader {
     const columns = this.#expressions(node.at('duplicate_eliminated_columns').list());
     const outer = this.#delim;
     this.#delim = { cte, columns, input: definition.output };
+    const unnests = this.#unnests;
     const other = this.read(isFlipped ? leftNode : rightNode);
     this.#delim = outer;
     const rows = this.#rows(node);
@@ -232,6 +243,10 @@ class PlanReader {
     const left = isFlipped ? other : kept;
     const right = isFlipped ? kept : other;
     const body = readJoin(node, { left, right, context: this.#context, rows });
+    if (this.#unnests > unnests) {
+      this.#unnests = unnests;
+      return unnestedRows(body, cte, definition, columns);
+    }
     return { kind: 'with', cte, definition, body, output: body.output, rows };
   }
 
@@ -381,18 +396,4 @@ class PlanReader {
       throw new Undistributable('it has VALUES that depend on each row');
     return { kind: 'project', input: this.read(input), expressions: list, output, rows };
   }
-}
-
-/** Some operators return only some of their columns; an empty list means all. */
-function narrowed(input: Relation, map: PlanNode): Relation {
-  const places = map.list();
-  if (places.length === 0) return input;
-  const expressions = places.map((place): Expression => {
-    const index = place.index();
-    const type = input.output[index];
-    if (type === undefined) throw place.odd('column');
-    return { kind: 'column', index, type };
-  });
-  const output = expressions.map(({ type }) => type);
-  return { kind: 'project', input, expressions, output, rows: input.rows };
 }
