@@ -69,12 +69,13 @@ export class Heap<T> {
 
   /** Takes the item out if it stands where the newest stand: anywhere else it would have to be looked for. */
   dropLast(item: T): boolean {
-    const list = this.#line.at(-1) === item ? this.#line : this.#items;
-    if (list.at(-1) !== item) return false;
-    list.pop();
-    if (this.#head !== this.#line.length) return true;
-    this.#line.length = 0;
-    this.#head = 0;
+    if (this.#line.length > this.#head && this.#line.at(-1) === item) {
+      this.#line.pop();
+      if (this.#head === this.#line.length) this.#line.length = this.#head = 0;
+      return true;
+    }
+    if (this.#items.at(-1) !== item) return false;
+    this.#items.pop();
     return true;
   }
 
