@@ -90,7 +90,6 @@ export class Harness {
   #asks = 0;
   #jobs = 0;
   #ids = 0;
-
   constructor(options: HarnessOptions = {}) {
     this.settings = checkedSettings(options.settings);
     const { calendar = everyCalendar, unpackedJobs = 1, checks = true } = options;
