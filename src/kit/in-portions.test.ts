@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { inPortions } from './in-portions.ts';
+import { inPortions, inTurns } from './in-portions.ts';
 
 const numbers = (length: number): number[] => Array.from({ length }, (_, at) => at);
 
@@ -31,4 +31,23 @@ test('a failure ends it', async () => {
     return at;
   };
   await expect(inPortions(numbers(3_000), work)).rejects.toThrow('broken');
+});
+
+test('a generator is finished in turns, and its failure is that of the whole', async () => {
+  const turns: string[] = [];
+  function* work(): Generator<void, string> {
+    for (const turn of ['one', 'two']) {
+      turns.push(turn);
+      setImmediate(() => turns.push('another'));
+      yield;
+    }
+    return 'done';
+  }
+  expect(await inTurns(work())).toBe('done');
+  expect(turns).toEqual(['one', 'another', 'two', 'another']);
+  // oxlint-disable-next-line require-yield -- it fails before it could
+  function* broken(): Generator<void, string> {
+    throw new Error('broken');
+  }
+  await expect(inTurns(broken())).rejects.toThrow('broken');
 });

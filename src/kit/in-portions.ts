@@ -18,3 +18,12 @@ export async function inPortions<Item, Answer>(
   }
   return answers;
 }
+
+/** What the generator returns in the end; whenever it yields, other work of the process has its turn. */
+export async function inTurns<Answer>(work: Generator<void, Answer>): Promise<Answer> {
+  for (;;) {
+    const { done, value } = work.next();
+    if (done === true) return value;
+    await setImmediate();
+  }
+}

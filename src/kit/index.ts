@@ -16,7 +16,7 @@ export { eachOf } from './each-of.ts';
 export { endProcess } from './end-process.ts';
 export { FairGate } from './fair-gate.ts';
 export { bracketed, isWildcard } from './host.ts';
-export { inPortions } from './in-portions.ts';
+export { inPortions, inTurns } from './in-portions.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
 export { machineName } from './machine-name.ts';

@@ -61,7 +61,7 @@ export interface HarnessOptions {
   readonly calendar?: Calendar;
   /** False for workloads so large that a check after every step would take the time. */
   readonly checks?: boolean;
-  /** Jobs in a lane before others are packed. Few, so that every test meets both kinds. */
+  /** Few by default, so that every test meets packed jobs. */
   readonly unpackedJobs?: number;
 }
 
@@ -74,8 +74,7 @@ export interface SubmitOptions {
   readonly isQuery?: boolean;
 }
 
-/** Far from zero, because zero means "never" in some columns. */
-const START_MS = 1_000_000_000_000;
+const START_MS = 1_000_000_000_000; // zero means "never" in some columns
 
 export class Harness {
   readonly settings: Settings;
@@ -84,20 +83,18 @@ export class Harness {
   now: Instant = instant(START_MS);
   /** Every batch that was committed, if a test wants them. */
   onCommit: (batch: Batch) => void = () => {};
-  readonly #calendar: Calendar;
+  readonly #options: Required<Pick<HarnessOptions, 'calendar' | 'unpackedJobs'>>;
   readonly #checks: boolean;
-  readonly #unpackedJobs: number;
   readonly #replies: Map<number, ReplyBody> = new Map();
   #terms = 0;
   #asks = 0;
   #jobs = 0;
   #ids = 0;
-
   constructor(options: HarnessOptions = {}) {
     this.settings = checkedSettings(options.settings);
-    this.#calendar = options.calendar ?? everyCalendar;
-    this.#checks = options.checks ?? true;
-    this.#unpackedJobs = options.unpackedJobs ?? 1;
+    const { calendar = everyCalendar, unpackedJobs = 1, checks = true } = options;
+    this.#options = { calendar, unpackedJobs };
+    this.#checks = checks;
     this.state = this.#freshState();
   }
 
@@ -215,7 +212,7 @@ export class Harness {
   }
 
   schedule(id: string, raw: Readonly<Record<string, unknown>>): ReplyBody {
-    const spec = parseScheduleSpec(raw, this.settings, this.#calendar);
+    const spec = parseScheduleSpec(raw, this.settings, this.#options.calendar);
     const document = parseJobDocument(spec.document, this.settings);
     return this.ask({ type: 'putSchedule', scheduleId: id as ScheduleId, spec, document });
   }
@@ -388,9 +385,7 @@ export class Harness {
   #freshState(): SchedulerState {
     this.#terms += 1;
     const term = `term-${this.#terms}` as TermId;
-    const { settings } = this;
-    const calendar = this.#calendar;
-    return new SchedulerState({ settings, calendar, term, unpackedJobs: this.#unpackedJobs });
+    return new SchedulerState({ ...this.#options, settings: this.settings, term });
   }
 }
 

@@ -331,7 +331,10 @@ export class Dispatcher {
   #refused(batches: readonly CommitBatch[], fault: MillraceError): void {
     const isOurs = batches[0]?.inputs.length === 0;
     if (fault.code === 'bad_row' && !isOurs && this.#endedBy === null) {
-      return this.#isolate([...batches, this.#open].flatMap(({ inputs }) => inputs), fault);
+      return this.#isolate(
+        [...batches, this.#open].flatMap(({ inputs }) => inputs),
+        fault,
+      );
     }
     // Without inputs it is our own fault, and a term that is over looks for no offender.
     for (const batch of batches) batch.refuse(steppedDown(fault), this.#replies);

@@ -9,6 +9,7 @@ import {
   isFinished,
   isMillraceError,
   isUnkept,
+  jobDocumentReader,
   listParser,
   parseJobDocument,
   withInput,
@@ -21,7 +22,6 @@ import type {
   JobId,
   JobImage,
   JobRow,
-  ListParser,
   MillraceError,
   Rerun,
   SchedulerEvent,
@@ -30,7 +30,7 @@ import type {
   TaskId,
   TaskNo,
 } from '../core/index.ts';
-import { KeyedLock, isTracing } from '../../kit/index.ts';
+import { KeyedLock, inTurns, isTracing } from '../../kit/index.ts';
 import type {
   EditedInput,
   EventReply,
@@ -69,13 +69,10 @@ interface InnerOptions extends SubmitOptions {
   readonly inboxNo?: number;
 }
 
-/** An event about a job; with what was given with the job, if that was read. */
+/** With what was given with the job, if that was read. */
 type MakeEvent = (ask: Ask, given: Pick<Rerun, 'seeds'>) => SchedulerEvent;
 
-interface BroughtBack {
-  readonly image: JobImage | null;
-  readonly given: Pick<Rerun, 'seeds'>;
-}
+type BroughtBack = { readonly image: JobImage | null; readonly given: Pick<Rerun, 'seeds'> };
 
 export class LeaderJobService implements JobService {
   readonly #options: ServiceOptions;
@@ -89,14 +86,22 @@ export class LeaderJobService implements JobService {
   }
 
   async submit(document: unknown, options: SubmitOptions): Promise<JobReply> {
-    const parse = listParser(this.#options.settings);
-    return this.submitParsed(this.#parsed(document, options.jobId, parse), options);
+    checkNewJobId(options.jobId);
+    const given = this.#options.flows.document(document);
+    const read = await inTurns(jobDocumentReader(given, this.#options.settings));
+    return this.submitParsed(read, options);
   }
 
   submitAll(jobs: readonly NewJob[]): Promise<readonly (JobReply | MillraceError)[]> {
-    const parse = listParser(this.#options.settings);
+    const { settings, flows } = this.#options;
+    const parse = listParser(settings);
     return submitList(jobs, {
-      parse: (job) => this.#parsed(job.document, job.jobId, parse),
+      parse: ({ document, jobId }) => {
+        checkNewJobId(jobId);
+        const parsed = parse(flows.document(document));
+        this.#checkSecret(parsed);
+        return parsed;
+      },
       submit: (document, options) => this.submitParsed(document, options),
       submitNew: (fresh) => this.#submitNew(fresh),
       takenIds: (ids) => this.#options.storedIds.taken(ids),
@@ -118,13 +123,6 @@ export class LeaderJobService implements JobService {
 
   send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply> {
     return sendEvent(event, body, options, this.#options, (jobs) => this.submitAll(jobs));
-  }
-
-  #parsed(document: unknown, jobId: JobId, parse: ListParser): JobDocument {
-    checkNewJobId(jobId);
-    const parsed = parse(this.#options.flows.document(document));
-    this.#checkSecret(parsed);
-    return parsed;
   }
 
   #checkSecret({ options: { webhooks } }: JobDocument): void {

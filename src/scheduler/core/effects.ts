@@ -335,7 +335,8 @@ export class Effects {
     for (const row of this.#archived) this.#requireTask(row, 'an archived run');
     const [specs, tasks] = [this.#specInserts.length, this.#taskInserts.size];
     if (specs !== tasks) broken(`${specs} new specs for ${tasks} new tasks`);
-    for (const row of this.#taskInserts.values()) if (row === null) broken('a new task has no row');
+    for (const [key, row] of this.#taskInserts)
+      if (row === null) broken(`new task ${key} has no row`);
     for (const no of this.#jobInserts.keys()) {
       if (no >= nextJobNo) broken(`job ${no} was not numbered: the counter is at ${nextJobNo}`);
     }

@@ -22,9 +22,8 @@ export type { FlowStart } from './document/flow-document.ts';
 export { withJobFields } from './document/job-fields.ts';
 export { withDefaults } from './document/schema-defaults.ts';
 export { inputReferences, resolveInput } from './document/input.ts';
-export { parseJobDocument, parseTaskDocuments } from './document/parse.ts';
+export { jobDocumentReader, parseJobDocument, parseTaskDocuments } from './document/parse.ts';
 export { listParser } from './document/parse-list.ts';
-export type { ListParser } from './document/parse-list.ts';
 export type { KnownTasks } from './document/parse.ts';
 export {
   KEEP_TEXT,

@@ -2,7 +2,7 @@
  * What a batch must keep within itself where no index of a database looks after it: numbers and names that are unique,
  * tasks that come with their specs.
  */
-import { type Batch, taskOrder, type TaskRef } from '../core/index.ts';
+import { type Batch, type JobNo, type TaskId, taskOrder, type TaskRef } from '../core/index.ts';
 import { badRow } from './row-checks.ts';
 
 const key = (...parts: readonly (number | string)[]): string => parts.join('/');
@@ -19,7 +19,7 @@ export function checkUnique(batch: Batch): void {
   const ref = ({ jobNo, taskNo }: TaskRef): number => taskOrder(jobNo, taskNo);
   // One task each, as most jobs have: their ids cannot be the same.
   if (!isRising(specInserts, ({ jobNo }) => jobNo)) {
-    unique('task id', specInserts, (spec) => key(spec.jobNo, spec.id));
+    checkTaskIds(specInserts);
   }
   checkPairs(specInserts, taskInserts, ref);
   unique('signal', signalInserts, (signal) => key(signal.jobNo, signal.no));
@@ -27,6 +27,22 @@ export function checkUnique(batch: Batch): void {
   unique('archived task', archived, ref);
   const { results, copiedResults } = batch;
   checkResults(copiedResults.length === 0 ? results : [...results, ...copiedResults], ref);
+}
+
+/** Job by job, as they come: a text for each task of a large job would cost more than all other checks. */
+function checkTaskIds(specs: Batch['specInserts']): void {
+  const ofJobs = new Map<JobNo, Set<TaskId>>();
+  let [last, ids] = [specs[0]?.jobNo, new Set<TaskId>()];
+  if (last !== undefined) ofJobs.set(last, ids);
+  for (const { jobNo, id } of specs) {
+    if (jobNo !== last) {
+      ids = ofJobs.get(jobNo) ?? new Set();
+      ofJobs.set(jobNo, ids);
+      last = jobNo;
+    }
+    if (ids.has(id)) throw badRow(`task id ${key(jobNo, id)}`, 'it came twice');
+    ids.add(id);
+  }
 }
 
 /** Each task comes with its spec, and once. */

@@ -108,10 +108,8 @@ export class Workload {
     onCommit: Harness['onCommit'] = () => {},
     unpackedJobs = 1,
   ): Harness {
-    const world = new Harness({
-      unpackedJobs,
-      settings: { catchUpMax: 5, maxLosses: 2, maxQueries: 2, queryMemoryBytes: 100 },
-    });
+    const settings = { catchUpMax: 5, maxLosses: 2, maxQueries: 2, queryMemoryBytes: 100 };
+    const world = new Harness({ unpackedJobs, settings });
     world.onCommit = onCommit;
     const workload = new Workload(world);
     for (const each of operations) {

@@ -3,7 +3,7 @@ import { refusalOf } from '../../../../test/rig/refusal.ts';
 import { taskNo } from '../ids.ts';
 import { checkedSettings, defaultSettings } from '../settings.ts';
 import { defaultOptions } from './options.ts';
-import { parseJobDocument, parseTaskDocuments } from './parse.ts';
+import { jobDocumentReader, parseJobDocument, parseTaskDocuments } from './parse.ts';
 
 const settings = defaultSettings;
 const parse = (value: unknown): ReturnType<typeof parseJobDocument> =>
@@ -324,4 +324,21 @@ describe('tasks for a running job', () => {
       expect(refusal.what).toContain('2 tasks on top of 2 exceed the limit');
     });
   });
+});
+
+test('a document of many tasks is read in portions, and a short one at once', () => {
+  const document = (length: number): unknown => ({
+    tasks: Array.from({ length }, (_, no) => ({ id: `t${no}`, executor: 'echo' })),
+  });
+  const read = (value: unknown): { readonly portions: number; readonly document: unknown } => {
+    const reading = jobDocumentReader(value, settings);
+    for (let portions = 1; ; portions += 1) {
+      const step = reading.next();
+      if (step.done === true) return { portions, document: step.value };
+    }
+  };
+  expect(read(document(2_000)).portions).toBe(1);
+  const large = read(document(20_000));
+  expect(large.portions).toBeGreaterThan(10);
+  expect(large.document).toEqual(parseJobDocument(document(20_000), settings));
 });

@@ -30,8 +30,32 @@ const DEFAULT_PRIORITY: Priority = 2;
 
 /** `path` is the position of the document in the caller's input, for messages. */
 export function parseJobDocument(value: unknown, settings: Settings, path = ''): JobDocument {
+  return finished(jobDocumentReader(value, settings, path));
+}
+
+/** All portions at once. */
+function finished<T>(reading: Generator<void, T>): T {
+  for (;;) {
+    const { done, value } = reading.next();
+    if (done === true) return value;
+  }
+}
+
+/** So many tasks are read in a millisecond or some. */
+const PORTION = 2_000;
+
+/** The same in portions: a document of many tasks takes a tenth of a second, for which others need not wait. */
+export function* jobDocumentReader(
+  value: unknown,
+  settings: Settings,
+  path = '',
+): Generator<void, JobDocument> {
   const fields: Fields = Fields.of(value, path, 'A job document', JOB);
+  const list = fields.raw('tasks');
+  const isLarge = Array.isArray(list) && list.length > PORTION;
+  if (isLarge) yield;
   weighDocument(value, settings, path);
+  if (isLarge) yield;
   const priority = readPriority(fields) ?? DEFAULT_PRIORITY;
   const tasks = fields.list('tasks');
   if (tasks === undefined) fields.missing('tasks', 'A job has at least one task.');
@@ -40,7 +64,7 @@ export function parseJobDocument(value: unknown, settings: Settings, path = ''):
   const usual = readJobOptions(fields);
   const whenFailed = readWhenFailed(fields, settings, priority);
   const options = whenFailed === null ? usual : { ...usual, whenFailed };
-  const graph = readGraph(fields, tasks, settings, priority);
+  const graph = yield* readGraph(fields, tasks, settings, priority);
   if (options.batch !== null) checkBatched(fields, graph.tasks);
   return {
     name: fields.name('name') ?? DEFAULT_JOB_NAME,
@@ -66,13 +90,13 @@ function readRunAt(fields: Fields): Instant | null {
   return value === undefined ? null : readStart(value, () => fields.at('runAt'));
 }
 
-function readGraph(
+function* readGraph(
   fields: Fields,
   list: readonly unknown[],
   settings: Settings,
   priority: Priority,
-): Pick<JobDocument, 'tasks' | 'output'> {
-  const tasks = readTasks(list, fields.at('tasks'), settings, NOTHING, priority);
+): Generator<void, Pick<JobDocument, 'tasks' | 'output'>> {
+  const tasks = yield* readTasks(list, fields.at('tasks'), settings, NOTHING, priority);
   const value = fields.raw('output') ?? null;
   if (value === null) return { tasks, output: null };
   const ids = new Set<string>(tasks.map(({ id }) => id));
@@ -111,20 +135,22 @@ export function parseTaskDocuments(
   const path = '';
   if (!Array.isArray(value)) refuse(path, `Tasks must be a list, not ${described(value)}.`);
   weigh(value, path, 'The list of tasks', 2, settings.documentBytesMax);
-  return readTasks(value as readonly unknown[], path, settings, known, priority);
+  const reading = readTasks(value as readonly unknown[], path, settings, known, priority);
+  return finished(reading);
 }
 
-function readTasks(
+function* readTasks(
   list: readonly unknown[],
   path: string,
   settings: Settings,
   known: KnownTasks,
   priority: Priority,
-): readonly TaskDocument[] {
+): Generator<void, readonly TaskDocument[]> {
   refuseCrowd(list.length, 0, path, settings);
   const tasks: Fields[] = [];
   // By place: a list with holes has no task there.
   for (let at = 0; at < list.length; at += 1) tasks.push(taskFields(list[at], below(path, at)));
+  if (list.length > PORTION) yield;
   const siblings = readIds(tasks, known);
   let fresh = 0;
   for (const id of siblings.keys()) if (known.get(id) === undefined) fresh += 1;
@@ -141,6 +167,7 @@ function readTasks(
   };
   const documents: TaskDocument[] = [];
   for (const [id, no] of siblings) {
+    if (documents.length > 0 && documents.length % PORTION === 0) yield;
     documents.push(readTask(tasks[no - known.size] as Fields, id, no, around));
   }
   if (documents.length > 1) refuseCycles(tasks, documents, known.size);

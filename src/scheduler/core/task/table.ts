@@ -62,8 +62,7 @@ interface Extras {
   reservedFence: number;
 }
 
-/** Not frozen: to walk a frozen list takes an iterator, each time. */
-const NO_LIMITS: readonly Limit[] = [];
+const NO_LIMITS: readonly Limit[] = []; // not frozen: to walk a frozen list takes an iterator
 
 const NO_EXTRAS: Readonly<Extras> = {
   key: null,
