@@ -202,6 +202,7 @@ function partsOf(
     planMs: node.planTimeoutMs,
     onFault,
     slots: () => slotsOf(gateway),
+    processorsOfOne: () => gateway.leader().workers.processorsOfOne(FRAGMENT_EXECUTOR),
     custom: { declared: () => gateway.leader().operators.list, engine: planning },
   });
   const waits = new JobWaits({
@@ -222,17 +223,8 @@ function partsOf(
     folder: rowFolder,
   });
   return {
-    catalog,
-    folder,
-    planning,
-    rows,
-    channel,
-    planner,
-    views,
-    waits,
-    results,
-    outputs,
-    here,
+    ...{ catalog, folder, planning, rows, channel, planner },
+    ...{ views, waits, results, outputs, here },
   };
 }
 

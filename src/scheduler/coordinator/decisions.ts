@@ -17,7 +17,7 @@ import { refKey } from '../store/index.ts';
 import type { Store } from '../store/index.ts';
 import { asFault } from './faults.ts';
 import type { PayloadCache } from './payload-cache.ts';
-import { slotsWithProcessors } from './processor-slots.ts';
+import { slotsFor } from './processor-slots.ts';
 import type { QueryPlanner } from './query-planner.ts';
 import { cleanText } from './text.ts';
 
@@ -97,7 +97,9 @@ export class Decisions {
     );
     if (!resolved.ok) return failed(resolved.error ?? NO_INPUT);
     try {
-      return planner?.decide?.(resolved.input, slotsIn(state)) ?? failed(NO_PLANNER);
+      return (
+        planner?.decide?.(resolved.input, slotsFor(state, FRAGMENT_EXECUTOR)) ?? failed(NO_PLANNER)
+      );
     } catch (error) {
       const { code, message } = asFault(error);
       return failed({ code, message: cleanText(message) });
@@ -147,13 +149,6 @@ function* undecidedIn({ tasks, undecided }: SchedulerState): Generator<Asked> {
     };
     yield { jobNo: job.no, taskNo: tasks.no(slot), run: tasks.run.get(slot), find };
   }
-}
-
-function slotsIn({ nodes }: SchedulerState): number {
-  const able = [...nodes.values()].filter(
-    (node) => node.takesWork && node.executors.has(FRAGMENT_EXECUTOR),
-  );
-  return slotsWithProcessors(able.map(({ offer }) => offer));
 }
 
 function failed(error: TaskError): { readonly error: TaskError } {

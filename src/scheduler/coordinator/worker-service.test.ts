@@ -271,6 +271,29 @@ test('counts the slots of living nodes for an executor, no more than their proce
   expect(workers.slotsFor('sql')).toBe(4 + 3);
 });
 
+test('knows how many processors one task can have, as long as no other runs', async () => {
+  const { workers, jobs } = led.leader;
+  const session = { nodeId: 'one' as NodeId, sessionId: 'one-1' as SessionId };
+  const register = (id: string, capabilities: Record<string, number>, executors = ['sql']) =>
+    workers.register(
+      {
+        ...{ id: id as NodeId, sessionId: `${id}-1` as SessionId, slots: 2, prefetch: 0 },
+        ...{ executors, capabilities, address: null, version: '0.1.0' },
+      },
+      ownHandshake(),
+    );
+  expect(workers.processorsOfOne('sql')).toBe(0);
+  await register('unknown', {});
+  await register('other', { query_threads: 64 }, ['echo']);
+  expect(workers.processorsOfOne('sql')).toBe(0);
+  await register('one', { query_threads: 4 });
+  await register('two', { query_threads: 2 });
+  expect(workers.processorsOfOne('sql')).toBe(4);
+  await jobs.submit({ name: 'a', tasks: [{ id: 'a', executor: 'sql' }] }, { jobId: jobId('a') });
+  await workers.poll({ ...session, pollNo: 1, capacity: 1, held: [] });
+  expect(workers.processorsOfOne('sql')).toBe(0);
+});
+
 test('counts the processors of a machine once for all workers on it', async () => {
   const { workers } = led.leader;
   const register = (id: string, slots: number, process: string) =>

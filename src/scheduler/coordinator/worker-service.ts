@@ -45,7 +45,7 @@ import { queriesIn } from './called-queries.ts';
 import type { CalledQueries } from './called-queries.ts';
 import type { JobLook } from './payloads.ts';
 import type { ServiceOptions } from './service-options.ts';
-import { slotsWithProcessors } from './processor-slots.ts';
+import { processorsOfOne, slotsFor } from './processor-slots.ts';
 import { checkId, checkPoll, checkedOffer } from './checks.ts';
 import { checkedReport } from './report-checks.ts';
 import { asFailed, asReturned, asSkipped } from './unsent.ts';
@@ -348,14 +348,14 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return alive.map(({ id: nodeId, sessionId }) => ({ nodeId, sessionId }));
   }
 
-  /**
-   * How many tasks of this executor the living nodes can run at once, each on a processor of its own. Workers on one
-   * machine share its processors.
-   */
+  /** How many tasks of this executor can run at once, each on a processor of its own. */
   slotsFor(executor: string): number {
-    const nodes = this.#options.dispatcher.peek((state) => [...state.nodes.values()]);
-    const able = nodes.filter((node) => node.takesWork && node.executors.has(executor));
-    return slotsWithProcessors(able.map(({ offer }) => offer));
+    return this.#options.dispatcher.peek((state) => slotsFor(state, executor));
+  }
+
+  /** How many processors a single one would have now. */
+  processorsOfOne(executor: string): number {
+    return this.#options.dispatcher.peek((state) => processorsOfOne(state, executor));
   }
 
   /** When the node was heard last; null when it is not known. */

@@ -17,10 +17,12 @@ export type TableSpec =
     };
 
 export interface TablesRequest {
-  /** Unchecked, as in the request. All of them are pinned; they take precedence over the catalog. */
+  /** Unchecked, as in the request. They take precedence over the catalog. */
   readonly tables: unknown;
-  /** Only the catalog tables that this statement may mention are pinned. */
+  /** Only tables that this statement may mention are pinned. */
   readonly sql: string;
+  /** Pins all tables of the request, as for the words of a refusal. */
+  readonly isEach?: boolean;
 }
 
 export interface CatalogPort {

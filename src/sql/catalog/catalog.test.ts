@@ -11,7 +11,7 @@ import { allowedPaths } from './roots.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'millrace-catalog-'));
 afterAll(() => rmSync(folder, { recursive: true }));
-const { signal } = new AbortController();
+const [{ signal }, all] = [new AbortController(), { sql: '', isEach: true }];
 
 function file(name: string, text = 'PAR1'): string {
   const path = join(folder, name);
@@ -123,7 +123,7 @@ describe('a table', () => {
   test('has the format that its name or its bytes say', async () => {
     const { catalog } = bench();
     const tables = { c: 'plain/c.csv', j: 'odd/json-inside', p: 'odd/no-name' };
-    const found = await catalog.resolve({ tables, sql: '' }, signal);
+    const found = await catalog.resolve({ tables, ...all }, signal);
     expect(found.map(({ format }) => format)).toEqual(['csv', 'json', 'parquet']);
   });
 
@@ -209,7 +209,7 @@ describe('reports what is wrong with the path of the field', () => {
     ],
   ])('%s', async (_what, tables, words) => {
     file('hive/year=2024/a.parquet');
-    expect(await refusal(bench().catalog.resolve({ tables, sql: '' }, signal))).toContain(words);
+    expect(await refusal(bench().catalog.resolve({ tables, ...all }, signal))).toContain(words);
   });
 
   test('too many files', async () => {
@@ -233,7 +233,7 @@ describe('roots', () => {
 
   test('allows files below a root, and the table names the root', async () => {
     const { catalog } = bench({ allowed: await allowedPaths([root], 'named') });
-    const [table] = await catalog.resolve({ tables: { t: 'root/in.parquet' }, sql: '' }, signal);
+    const [table] = await catalog.resolve({ tables: { t: 'root/in.parquet' }, ...all }, signal);
     expect(table?.root).toBe(root);
     expect(await filesOf(catalog, { t: 'root/inner/**/*.parquet' })).toEqual([
       'root/inner/y=1/in.parquet',
@@ -315,7 +315,7 @@ describe('roots', () => {
   test('without a root, allows other local users the working folder, which no worker needs as a root', async () => {
     const { catalog } = bench({ allowed: await allowedPaths([], { folder: root }) });
     const tables = { t: 'root/in.parquet' };
-    expect((await catalog.resolve({ tables, sql: '' }, signal))[0]?.root).toBeNull();
+    expect((await catalog.resolve({ tables, ...all }, signal))[0]?.root).toBeNull();
     const said = await refusal(filesOf(catalog, { t: 'outside/out.parquet' }));
     expect(said).toMatch(new RegExp(`the working folder can be read: ${root}.*--root DIR`, 's'));
   });

@@ -6,6 +6,7 @@ import { fileURLToPath } from 'node:url';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { PlanningEngine } from '../engine/index.ts';
 import { eachOf } from '../../kit/index.ts';
+import { mayMention } from '../plan/index.ts';
 import type { PinnedTable } from '../plan/index.ts';
 import type { CatalogPort, TablesRequest } from './catalog-port.ts';
 import type { CatalogFile } from './catalog-file.ts';
@@ -83,11 +84,12 @@ export class Catalog implements CatalogPort {
     return this.#options.file?.trouble ?? null;
   }
 
-  async #wanted({ tables, sql }: TablesRequest): Promise<readonly Wanted[]> {
+  async #wanted({ tables, sql, isEach = false }: TablesRequest): Promise<readonly Wanted[]> {
     const { allowed, allowedByFile = allowed } = this.#options;
     const given = tables === undefined ? [] : readTables(tables, '/tables');
     const asked = { checker: new PathChecker(allowed), folder: this.#options.folder };
-    const own = given.map((table): Wanted => {
+    const used = isEach ? given : given.filter(({ name }) => mayMention(sql, name));
+    const own = used.map((table): Wanted => {
       return { table, ...asked, located: (error) => error };
     });
     const content = await this.#options.file?.content();

@@ -10,6 +10,7 @@ export { readStoredPlan } from './physical/stored-plan.ts';
 export * from './physical/table.ts';
 export { quotedName, quotedText } from './logical/quote.ts';
 export * from './physical/task.ts';
+export { mayMention } from './logical/mentions.ts';
 export { readLogicalPlan } from './logical/read-plan.ts';
 export type { Relation } from './logical/relation.ts';
 export { nullOf } from './logical/type.ts';

@@ -152,6 +152,16 @@ test('slow queries of one caller do not delay another', async () => {
 });
 
 describe('what goes wrong', () => {
+  test('is said with all tables of the request at hand, if one is missing', async () => {
+    const what = 'Table with name linetem does not exist!';
+    const plan = (): Promise<never> =>
+      Promise.reject(new MillraceError({ code: 'table_missing', what }));
+    const engine = { plan, bind: nothingBound, split: nothingBound };
+    const request = { sql: 'from linetem', tables: { lineitem: 'x' } };
+    await expect(planner({ engine }).plan(request, never)).rejects.toMatchObject({ what });
+    expect(asked.tables).toEqual([request, { ...request, isEach: true }]);
+  });
+
   test('with the statement is reported with that field, and counted', async () => {
     const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
     const failing = planner({

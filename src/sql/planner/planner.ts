@@ -34,9 +34,10 @@ import type {
 import { type CustomNames, customNamesIn, withFunctions } from './custom-names.ts';
 import { OperatorQuery } from './operator-query.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
+import { tookTooLong, tooManyWait } from './refusals.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
-import { coalescing, planSettings } from './settings.ts';
+import { coalescing, planSettings, type Processors } from './settings.ts';
 import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
@@ -51,6 +52,8 @@ export interface QueryPlannerOptions {
   };
   /** How many fragments the cluster can run at the same time. */
   readonly slots: () => number;
+  /** How many processors a single fragment would have now; 0 if not given. */
+  readonly processorsOfOne?: () => number;
   readonly clock: Clock;
   /** Called with an unexpected error while splitting a plan; the query then runs as a single fragment. */
   readonly onFault: (error: unknown) => void;
@@ -158,26 +161,37 @@ export class SqlPlanner {
   async #planned(value: unknown, signal: AbortSignal, caller: string): Promise<Planned> {
     const { catalog, engine } = this.#options;
     const request = readRequest(value);
-    const { params, timeZone } = request;
-    if (request.sql === null) {
+    const { params, timeZone, sql: text } = request;
+    if (text === null) {
       const declared = this.#options.custom?.declared() ?? [];
       const checks = { catalog, engine, caller, declared };
       const checked = await checkedPlan(request, checks, signal);
       return { kind: 'query', request, ...checked };
     }
-    const command = commandIn(request.sql);
+    const command = commandIn(text);
     const { kind } = command;
     const isQuery = command.kind !== 'show tables';
     const sql = isQuery ? command.sql : tableNames(await catalog.names(request.tables));
     const named = { tables: request.tables, sql };
-    const tables = isQuery ? await catalog.resolve(named, signal) : [];
-    const asked = { sql, params, tables, timeZone, caller };
-    const plan = await this.#planOf(
-      asked,
-      planSettings(request.settings, this.#options.slots()),
-      signal,
-    );
-    return { kind, request, tables, plan: isQuery ? plan : { ...plan, sql: request.sql } };
+    const planned = async (tables: readonly PinnedTable[]): Promise<Planned> => {
+      const asked = { sql, params, tables, timeZone, caller };
+      const settings = planSettings(request.settings, this.#processors());
+      const plan = await this.#planOf(asked, settings, signal);
+      return { kind, request, tables, plan: isQuery ? plan : { ...plan, sql: text } };
+    };
+    if (!isQuery) return planned([]);
+    try {
+      return await planned(await catalog.resolve(named, signal));
+    } catch (error) {
+      if (!isMillraceError(error) || error.code !== 'table_missing') throw error;
+      // With all tables of the request at hand, the refusal can say which one may be meant.
+      return planned(await catalog.resolve({ ...named, isEach: true }, signal));
+    }
+  }
+
+  #processors(): Processors {
+    const { slots, processorsOfOne } = this.#options;
+    return { slots: slots(), ofOne: processorsOfOne?.() ?? 0 };
   }
 
   /** The rows of EXPLAIN are known already. EXPLAIN ANALYZE runs the query; its rows are made when it has finished. */
@@ -191,7 +205,7 @@ export class SqlPlanner {
     const explanation = quotedText(explainPlan(plan));
     const sql = `SELECT ${quotedText(EXPLAIN_KEYS.plan)} AS ${key}, ${explanation} AS ${value}`;
     const asked = { sql, params: [], tables: [], timeZone, caller };
-    const known = await this.#planOf(asked, planSettings(settings, this.#options.slots()), signal);
+    const known = await this.#planOf(asked, planSettings(settings, this.#processors()), signal);
     return { kind, request, tables: [], plan: { ...known, sql: text } };
   }
 
@@ -376,20 +390,4 @@ function atSql(error: unknown): never {
   if (!isMillraceError(error) || error.path !== undefined || !OF_SQL.has(error.code)) throw error;
   const { code, what, why, todo } = error;
   throw new MillraceError({ code, path: '/sql', what, why, todo, cause: error });
-}
-
-function tookTooLong(planMs: number): MillraceError {
-  return new MillraceError({
-    code: 'overloaded',
-    what: `The query could not be planned within ${planMs} ms.`,
-    todo: 'Make the query or its tables smaller, or raise planTimeoutMs; if the server is busy, submit it again.',
-  });
-}
-
-function tooManyWait(waitingMax: number): MillraceError {
-  return new MillraceError({
-    code: 'overloaded',
-    what: `${waitingMax} queries are already waiting to be planned, which is the limit.`,
-    todo: 'Submit it again later.',
-  });
 }

@@ -22,3 +22,19 @@ export function notTheLastStage(stage: number): MillraceError {
     todo: 'Register its output with ShuffleService.RegisterMapOutput.',
   });
 }
+
+export function tookTooLong(planMs: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `The query could not be planned within ${planMs} ms.`,
+    todo: 'Make the query or its tables smaller, or raise planTimeoutMs; if the server is busy, submit it again.',
+  });
+}
+
+export function tooManyWait(waitingMax: number): MillraceError {
+  return new MillraceError({
+    code: 'overloaded',
+    what: `${waitingMax} queries are already waiting to be planned, which is the limit.`,
+    todo: 'Submit it again later.',
+  });
+}

@@ -7,7 +7,8 @@ export interface QuerySettings {
   /** Null: by the number of fragments the cluster can run at the same time. */
   readonly shufflePartitions: number | null;
   readonly broadcastThresholdBytes: number;
-  readonly singleFragmentBytes: number;
+  /** Null: more where distributing a query would give it no more processors. */
+  readonly singleFragmentBytes: number | null;
   /** About what a task reads after an exchange: smaller neighbouring partitions are read by one task; 0 for never. */
   readonly targetPartitionBytes: number;
   /** A partition of more than so many times the median is split, where that is possible; 0 for never. */
@@ -33,7 +34,7 @@ const MIB = 2 ** 20;
 export const defaultQuerySettings: QuerySettings = {
   shufflePartitions: null,
   broadcastThresholdBytes: 32 * MIB,
-  singleFragmentBytes: 16 * MIB,
+  singleFragmentBytes: null,
   targetPartitionBytes: 64 * MIB,
   skewFactor: 0,
   skewThresholdBytes: 32 * MIB,
@@ -119,10 +120,26 @@ export function coalescing(settings: QuerySettings): Coalescing | null {
     : { targetBytes, skew: { factor, minBytes: skewThresholdBytes } };
 }
 
-/** Those that decide between plans; `slots` are the fragments that the cluster can run at the same time. */
-export function planSettings(settings: QuerySettings, slots: number): PlanSettings {
-  const { shufflePartitions, broadcastThresholdBytes, singleFragmentBytes } = settings;
+/** Below this, distributing a query takes longer than running it. */
+const SINGLE_BYTES = 16 * MIB;
+/** Where one task has all processors: above this, its memory and what a repetition costs count for more. */
+const SINGLE_BYTES_ALONE = 256 * MIB;
+
+/** The processors that a query can have. */
+export interface Processors {
+  /** Fragments that the cluster can run at the same time, each on one of its own. */
+  readonly slots: number;
+  /** Of a single fragment that runs now. */
+  readonly ofOne: number;
+}
+
+/** Those that decide between plans. */
+export function planSettings(settings: QuerySettings, { slots, ofOne }: Processors): PlanSettings {
+  const { shufflePartitions, broadcastThresholdBytes } = settings;
   const { sortThresholdBytes, runtimeFilters, adaptiveJoins } = settings;
+  const isAlone = shufflePartitions === null && slots > 0 && ofOne >= slots;
+  const singleFragmentBytes =
+    settings.singleFragmentBytes ?? (isAlone ? SINGLE_BYTES_ALONE : SINGLE_BYTES);
   const partitions = shufflePartitions ?? Math.min(PARTITIONS_MAX, Math.max(1, slots));
   return {
     ...{ partitions, broadcastThresholdBytes, singleFragmentBytes },

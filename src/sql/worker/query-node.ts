@@ -3,6 +3,7 @@
  * and all should start fast.
  */
 import { realpathSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Capabilities, JobId } from '../../scheduler/core/index.ts';
 import type { Executor, RegisteredOperator } from '../../tasks/executors/index.ts';
@@ -134,8 +135,7 @@ export async function openQueryNode(options: QueryNodeOptions): Promise<QueryNod
   return {
     executors,
     capabilities: {
-      duckdb,
-      roots,
+      ...{ duckdb, roots, query_threads: options.threads ?? availableParallelism() },
       ...(memoryBytes === undefined ? {} : { memory_bytes: memoryBytes }),
     },
     duckdb,

@@ -3,6 +3,7 @@ import { invariant } from '../../../scheduler/core/index.ts';
 import type { Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
 import { bytesText } from '../explain/figures.ts';
+import { mayMention } from '../logical/mentions.ts';
 import { isNameless } from '../logical/type.ts';
 import { Undistributable } from '../logical/undistributable.ts';
 import {
@@ -302,16 +303,6 @@ function wholePlan(input: PlanInput, single: string, relation: Relation | null):
   // One task has all rows, in whatever order they come.
   const ordered = relation === null ? true : isOrdered(relation);
   return planOf(input, { ordered, partitions: 1, single, stages: [stage] });
-}
-
-/**
- * False only if the statement certainly does not use the table: a view of it would read the footers of its files. A quote
- * in a name is doubled in the statement, an escape may stand for any of its characters, and `query` makes statements of
- * texts.
- */
-function mayMention(sql: string, table: string): boolean {
-  if (table.includes('"') || /u&"|query/i.test(sql)) return true;
-  return sql.toLowerCase().includes(table.toLowerCase());
 }
 
 /** Without the clusters, which are only for distributing it and may be long. */
