@@ -66,7 +66,8 @@ export class Coordinator implements Host<CoordinatorService> {
   }
 
   #boot(life: Life): void {
-    const { name, world, random, settings, backlogMax, worthBytes, openStore, onLead } = this.#options;
+    const { name, world, random, settings, backlogMax, worthBytes, openStore, onLead } =
+      this.#options;
     const { isProcessGone, onFault } = this.#options;
     const election = new LeaderElection({
       store: openStore(life),

@@ -60,12 +60,7 @@ interface Line {
   arrivesMs: number;
 }
 
-function request<T>(
-  link: StoreLink,
-  line: Line,
-  name: string,
-  act: () => Promise<T>,
-): Promise<T> {
+function request<T>(link: StoreLink, line: Line, name: string, act: () => Promise<T>): Promise<T> {
   const { life, world, random, conditions } = link;
   const answer = deferred<T>();
   const isWrite = WRITES.has(name);

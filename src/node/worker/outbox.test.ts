@@ -1,4 +1,4 @@
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { calm } from '../../../test/rig/worker-rig.ts';
 import { lease } from '../../../test/rig/fake-leader.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
@@ -162,4 +162,93 @@ test('it is full by number and by bytes until there are verdicts', async () => {
   expect(box.isFull).toBe(true);
   await calm();
   expect(box.isFull).toBe(false);
+});
+
+describe('a large report', () => {
+  let answers: (() => void)[];
+  const numbers = (): readonly (readonly [first: number, count: number])[] =>
+    sent.map((items) => [items[0]?.lease.taskNo ?? -1, items.length]);
+
+  beforeEach(() => {
+    answers = [];
+    answer = (items) =>
+      new Promise((resolve) => {
+        answers.push(() => resolve(fine(items)));
+      });
+  });
+
+  function put(box: Outbox, from: number, count: number, verdicts: number[] = []): void {
+    for (let no = from; no < from + count; no += 1) box.put(done(no), () => verdicts.push(no));
+  }
+
+  test('does not wait for those before it, whichever is answered first', async () => {
+    const box = outbox();
+    const verdicts: number[] = [];
+    for (const from of [0, 100, 200]) {
+      put(box, from, 100, verdicts);
+      await calm();
+    }
+    expect(numbers()).toEqual([
+      [0, 100],
+      [100, 100],
+      [200, 100],
+    ]);
+    answers[1]?.();
+    await calm();
+    expect([verdicts.length, verdicts[0]]).toEqual([100, 100]);
+    answers[0]?.();
+    answers[2]?.();
+    await calm();
+    expect(verdicts).toHaveLength(300);
+    expect(box.isEmpty).toBe(true);
+  });
+
+  test('is one of a few', async () => {
+    const box = outbox();
+    for (let from = 0; from < 800; from += 100) {
+      put(box, from, 100);
+      await calm();
+    }
+    expect(sent).toHaveLength(4);
+    answers[0]?.();
+    await calm();
+    expect(numbers().at(-1)).toEqual([400, 400]);
+  });
+
+  test('waits when it has more to say of a lease that another one is about', async () => {
+    const box = outbox();
+    const item = done(0);
+    box.put({ kind: 'progress', lease: item.lease, fraction: 0.5, note: null });
+    await calm();
+    put(box, 100, 50);
+    box.put(item);
+    put(box, 200, 200);
+    await calm();
+    expect(numbers()).toEqual([
+      [0, 1],
+      [100, 50],
+    ]);
+    answers[0]?.();
+    await calm();
+    expect(numbers().at(-1)).toEqual([0, 201]);
+  });
+
+  test('that is lost is sent again, while others go on', async () => {
+    const box = outbox();
+    const verdicts: number[] = [];
+    const late = answer;
+    answer = () => refused('unreachable');
+    put(box, 0, 100, verdicts);
+    await calm();
+    answer = late;
+    put(box, 100, 100, verdicts);
+    await calm();
+    answers[0]?.();
+    await calm();
+    expect([verdicts.length, verdicts[0]]).toEqual([100, 100]);
+    await clock.advance(1_000);
+    answers[1]?.();
+    await calm();
+    expect([verdicts.length, verdicts[100]]).toEqual([200, 0]);
+  });
 });

@@ -12,7 +12,7 @@ test('nothing is prefetched before a run time is known', () => {
 });
 
 test('work for some milliseconds is prefetched: many short tasks, no long ones', () => {
-  expect(after(8, 0)).toBe(500);
+  expect(after(8, 0)).toBe(2_000);
   expect(after(8, 10)).toBe(20);
   expect(after(8, 100)).toBe(2);
   expect(after(8, 1_000)).toBe(0);

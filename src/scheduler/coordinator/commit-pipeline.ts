@@ -6,13 +6,15 @@
 import type { MillraceError } from '../core/index.ts';
 import type { CommitBatch } from './commit-batch.ts';
 import { asFault } from './faults.ts';
+import type { Afterwards } from './write-batch.ts';
 
-/** What is left to do when a batch and all those before it are durable. */
-export type Afterwards = () => void;
+/** A batch of so many bytes does not wait for the commit before it: a dozen small jobs, or a hundred reports. */
+const WORTH_BYTES = 32 * 1024;
 
 export interface PipelineOptions {
   /** How many may be under way. */
   readonly atOnce: number;
+  readonly worthBytes?: number;
   readonly write: (batch: CommitBatch) => Promise<Afterwards>;
   readonly onWritten: (batch: CommitBatch) => void;
   /** None of these is durable, as far as is known, and no other one is under way. */
@@ -25,6 +27,8 @@ export class CommitPipeline {
   /** What has failed, while others are under way. */
   #fault: MillraceError | null = null;
   #failed: CommitBatch[] = [];
+  /** A commit, since the last batch was sent. */
+  #hasReturned = false;
   #turn: Promise<void> = Promise.resolve();
   /** Of small events and of large submissions. */
   smallBytes = 0;
@@ -43,15 +47,23 @@ export class CommitPipeline {
     return this.#batches.length === 0;
   }
 
-  /** A large submission is alone: nothing waits for more than one. */
+  /** Behind others only if it is worth a commit of its own, or has waited for one. A large submission is alone: nothing waits
+   * for more than one of them. */
   takes(batch: CommitBatch): boolean {
     if (this.#fault !== null) return false;
     if (this.isEmpty) return true;
-    const hasLarge = this.largeBytes > 0 || batch.largeBytes > 0;
-    return !hasLarge && this.#batches.length < this.#options.atOnce;
+    if (this.#batches.length >= this.#options.atOnce) return false;
+    if (this.largeBytes > 0 || batch.largeBytes > 0) return false;
+    return this.#hasReturned || batch.smallBytes >= (this.#options.worthBytes ?? WORTH_BYTES);
+  }
+
+  /** It would have taken a batch that has nothing for it. */
+  passOver(): void {
+    this.#hasReturned = false;
   }
 
   send(batch: CommitBatch): void {
+    this.#hasReturned = false;
     this.#batches.push(batch);
     this.smallBytes += batch.smallBytes;
     this.largeBytes += batch.largeBytes;
@@ -66,6 +78,7 @@ export class CommitPipeline {
     batch: CommitBatch,
     outcome: { readonly afterwards: Afterwards } | { readonly fault: MillraceError },
   ): void {
+    this.#hasReturned = true;
     this.#batches.shift();
     this.smallBytes -= batch.smallBytes;
     this.largeBytes -= batch.largeBytes;

@@ -1,9 +1,8 @@
 /**
- * Group commit. Events are fed to the core as they come; their effects gather in the open batch.
- * When no commit is in flight the batch is closed and written at once, otherwise when one returns,
- * or when it has become large and the store takes more than one at a time: an idle leader answers
- * after one commit, a busy one pays one commit for hundreds of events and does not wait for it. No
- * answer leaves before the batch it was computed from is committed, and all those before it.
+ * Group commit. Events are fed to the core as they come; their effects gather in the open batch. When no commit is in flight
+ * the batch is closed and written at once, otherwise when one returns, or when it has become large and the store takes more
+ * than one at a time: an idle leader answers after one commit, a busy one pays one commit for hundreds of events and does not
+ * wait for it. No answer leaves before the batch it was computed from is committed, and all those before it.
  *
  * On any doubt the memory is dropped. A batch that the store refuses because of its data is fed
  * again one event at a time, so that only the offender is refused; everything else ends the term.
@@ -23,18 +22,16 @@ import type { Deferred } from '../../kit/index.ts';
 import { type Outcomes, PendingReplies } from './pending-replies.ts';
 import { Backlog, defaultBacklogLimits } from './backlog.ts';
 import { type AskOptions, CommitBatch, type Input } from './commit-batch.ts';
-import { type Afterwards, CommitPipeline } from './commit-pipeline.ts';
+import { CommitPipeline } from './commit-pipeline.ts';
 import { asksIn, readInput, restoreInput } from './inputs.ts';
 import { feed, finish } from './feeding.ts';
 import { asFault, notStorable, refusal, reloading, steppedDown } from './faults.ts';
 import { WakeTimer } from './wake-timer.ts';
 import { weightOf } from './weight.ts';
+import { type Afterwards, writeBatch } from './write-batch.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
 
 const NONE: readonly never[] = [];
-
-/** A batch of so many bytes does not wait for the commit before it: a hundred small jobs, about. */
-const WORTH_BYTES = 32 * 1024;
 
 type Phase = 'serving' | 'isolating' | 'ended';
 
@@ -52,8 +49,6 @@ export class Dispatcher {
   readonly #backlog: Backlog;
   #open: CommitBatch;
   readonly #pipeline: CommitPipeline;
-  /** A commit has returned since the last batch was closed. */
-  #hasReturned = false;
   /** What the core threw while it was fed the open batch: its state is half-changed. */
   #poison: MillraceError | null = null;
   #isPumpScheduled = false;
@@ -68,6 +63,7 @@ export class Dispatcher {
     const { clock, leaderTerm } = options;
     this.#timer = new WakeTimer(clock, leaderTerm.time, () => this.#schedulePump());
     this.#pipeline = new CommitPipeline({
+      ...options,
       atOnce: options.store.commitsAtOnce ?? 1,
       write: (batch) => this.#write(batch),
       onWritten: (batch) => this.#written(batch),
@@ -201,9 +197,9 @@ export class Dispatcher {
 
   /** Ends the term from this side; waits for commits in flight, so that it can be resigned. */
   async end(why: MillraceError): Promise<void> {
-    const settled = this.#isBusy ? (this.#settled ??= deferred()) : null;
+    if (this.#isBusy) this.#settled ??= deferred();
     this.#end(why);
-    await settled?.promise;
+    await this.#settled?.promise;
   }
 
   get #isBusy(): boolean {
@@ -229,22 +225,10 @@ export class Dispatcher {
     if (this.#phase !== 'serving' || this.#endedBy !== null) return;
     this.#timer.beat(this.#state);
     if (this.#poison === null) this.#feedBacklog();
-    if (this.#poison === null) {
-      if (this.#isDue && this.#pipeline.takes(this.#open)) this.#close();
-    }
-    this.#isolateWhenAlone();
-  }
-
-  /** What is under way is answered first. */
-  #isolateWhenAlone(): void {
+    if (this.#poison === null && this.#pipeline.takes(this.#open)) this.#close();
+    // What is under way is answered first.
     if (this.#poison === null || !this.#pipeline.isEmpty) return;
     this.#isolate(this.#open.inputs, this.#poison);
-  }
-
-  /** Behind others only if it is worth a commit of its own, or has waited for one. */
-  get #isDue(): boolean {
-    if (this.#pipeline.isEmpty || this.#hasReturned) return true;
-    return this.#open.smallBytes >= (this.#options.worthBytes ?? WORTH_BYTES);
   }
 
   #feedBacklog(): void {
@@ -275,48 +259,31 @@ export class Dispatcher {
     const fault = this.#finish(batch, this.#timer.mayTick);
     if (fault !== null) {
       // Without inputs it is nobody's event but our own mistake: start over as a new leader.
-      if (batch.inputs.length === 0) return this.#end(fault);
-      this.#poison = fault;
-      return this.#isolateWhenAlone();
+      if (batch.inputs.length === 0) this.#end(fault);
+      else this.#poison = fault;
+      return;
     }
-    this.#hasReturned = false;
     // Its answers wait for those before it: so it may as well take more.
-    if (batch.effects.isEmpty && !this.#pipeline.isEmpty) return;
+    if (batch.effects.isEmpty && !this.#pipeline.isEmpty) return this.#pipeline.passOver();
     this.#timer.arm(this.#state);
     this.#open = new CommitBatch();
     this.#backlog.closed(batch);
-    if (batch.isIdle && !this.#options.leaderTerm.isRenewalDue) {
-      if (!this.#backlog.isEmpty) this.#schedulePump();
-      return;
-    }
-    this.#pipeline.send(batch);
+    if (!batch.isIdle || this.#options.leaderTerm.isRenewalDue) this.#pipeline.send(batch);
     if (!this.#backlog.isEmpty) this.#schedulePump();
   }
 
-  /** Answers without changes need no commit, but they do need a leader that is one. */
   async #write(batch: CommitBatch): Promise<Afterwards> {
-    const { store, leaderTerm, clock } = this.#options;
+    const { clock } = this.#options;
     const sentAtMs = clock.monotonicMs();
-    const answered = (): void => this.#timer.answered(sentAtMs, this.#state);
-    if (batch.effects.isEmpty) {
-      if (leaderTerm.isRenewalDue || batch.makesPromises) await leaderTerm.renew();
-      return answered;
-    }
-    const rows = batch.effects.batch(this.#state);
-    this.#state.commitNo = rows.commitNo;
-    const { term, ttlMs } = leaderTerm;
-    const at = await leaderTerm.renewedBy(() => store.commit(term, ttlMs, rows));
-    const tookMs = clock.monotonicMs() - sentAtMs;
+    const afterwards = await writeBatch(batch, this.#state, this.#options);
     return () => {
-      leaderTerm.acknowledged = rows;
-      this.#options.onCommitted?.(rows, at, tookMs);
-      answered();
+      afterwards();
+      this.#timer.answered(sentAtMs, this.#state);
     };
   }
 
   /** Committed is committed: the answers go out even if the term has ended meanwhile. */
   #written(batch: CommitBatch): void {
-    this.#hasReturned = true;
     this.#deliver(batch);
     if (this.#endedBy === null) this.#schedulePump();
     else if (!this.#isBusy) this.#closeDoors(this.#endedBy);
@@ -387,7 +354,7 @@ export class Dispatcher {
     this.#state = state;
     this.#generation += 1;
     this.#reloads += 1;
-    (await this.#write(new CommitBatch(effects)))();
+    await this.#writeAlone(new CommitBatch(effects));
     if (this.#readers > 0) this.#state.takeNotes();
   }
 
@@ -396,7 +363,9 @@ export class Dispatcher {
   async #feedAlone(input: Input): Promise<boolean> {
     const batch = CommitBatch.of(input);
     const fault =
-      this.#feed(input, batch) ?? this.#finish(batch, false) ?? (await this.#tryWrite(batch));
+      this.#feed(input, batch) ??
+      this.#finish(batch, false) ??
+      (await this.#writeAlone(batch).then(() => null, asFault));
     if (fault === null) {
       this.#deliver(batch);
       return true;
@@ -406,11 +375,9 @@ export class Dispatcher {
     return false;
   }
 
-  #tryWrite(batch: CommitBatch): Promise<MillraceError | null> {
-    return this.#write(batch).then((afterwards) => {
-      afterwards();
-      return null;
-    }, asFault);
+  async #writeAlone(batch: CommitBatch): Promise<void> {
+    const afterwards = await this.#write(batch);
+    afterwards();
   }
 
   #end(why: MillraceError): void {

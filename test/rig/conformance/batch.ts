@@ -34,6 +34,37 @@ function imageTests({ store, newLeader }: Bench): void {
     expect(await store().loadCluster(leader.shard)).toMatchObject({ lastSeq: 1, nextJobNo: 1 });
   });
 
+  test('commits that are asked for at the same time are made in that order', async () => {
+    const leader = await newLeader();
+    const submitted = { specInserts: [aSpec(1, 0)], taskInserts: [aTask(1, 0)] };
+    const result = { ...ref(1, 0), run: 1, body: '1' };
+    const outcomes = await leader.commitAll([
+      { jobInserts: [aJob(1)], ...submitted, events: [{}] },
+      { taskUpdates: [running(1, 0)], events: [{}] },
+      { taskUpdates: [succeeded(1, 0)], results: [result], events: [{}] },
+      { jobInserts: [aJob(2)], events: [{}] },
+    ]);
+    expect(outcomes).toEqual(['made', 'made', 'made', 'made']);
+    const results = await store().results(leader.shard, [ref(1, 0)]);
+    expect([...results.values()]).toEqual(['1']);
+    expect(await store().loadCluster(leader.shard)).toMatchObject({ lastSeq: 4, nextJobNo: 3 });
+  });
+
+  test('of commits that are asked for at the same time none is made after one that is refused', async () => {
+    const leader = await newLeader();
+    const [made, refused, ...others] = await leader.commitAll([
+      { jobInserts: [aJob(1)], events: [{}] },
+      { jobInserts: [aJob(2, { id: aJob(1).id })], events: [{}] },
+      { jobInserts: [aJob(3)], events: [{}] },
+      { events: [{}] },
+    ]);
+    expect([made, refused]).toEqual(['made', 'bad_row']);
+    for (const other of others) expect(other).not.toBe('made');
+    expect(await store().jobs(leader.shard, { limit: 9 })).toHaveLength(1);
+    await leader.commit({ jobInserts: [aJob(2)], events: [{}] });
+    expect(await store().loadCluster(leader.shard)).toMatchObject({ lastSeq: 2, nextJobNo: 3 });
+  });
+
   test('counters stay with the shard', async () => {
     const leader = await newLeader();
     await leader.commit({ jobInserts: [aJob(41)], events: [{}, {}] });

@@ -6,6 +6,7 @@ import {
   type Instant,
   type JobRow,
   jobNo,
+  type MillraceError,
   type TaskRow,
   type TaskSpecRow,
 } from '../../../src/scheduler/core/index.ts';
@@ -69,10 +70,30 @@ export class TestLeader {
   async commit(changes: Changes): Promise<Instant> {
     const batch = this.batch(changes);
     const now = await this.store.commit(this.term, TTL_MS, batch);
-    this.commitNo = batch.commitNo;
-    this.lastSeq = batch.lastSeq;
-    this.nextJobNo = batch.nextJobNo;
+    this.#follow(batch);
     return now;
+  }
+
+  /** All at once, each on top of the one before; the code of each error, `made` without one. */
+  async commitAll(all: readonly Changes[]): Promise<readonly string[]> {
+    const { commitNo, lastSeq, nextJobNo } = this;
+    const batches = all.map((changes) => {
+      const batch = this.batch(changes);
+      this.#follow(batch);
+      return batch;
+    });
+    const asked = batches.map((batch) => this.store.commit(this.term, TTL_MS, batch));
+    const outcomes = await Promise.allSettled(asked);
+    Object.assign(this, { commitNo, lastSeq, nextJobNo });
+    return outcomes.map((outcome, at) => {
+      if (outcome.status === 'rejected') return (outcome.reason as MillraceError).code;
+      this.#follow(batches[at] as Batch);
+      return 'made';
+    });
+  }
+
+  #follow({ commitNo, lastSeq, nextJobNo }: Batch): void {
+    Object.assign(this, { commitNo, lastSeq, nextJobNo });
   }
 
   /** One job with its tasks. */

@@ -3,7 +3,7 @@
  * in the port: what a leader reads often is answered from the tables with the pending commits laid over it, everything
  * else after a fold.
  */
-import { type Clock, withDeadline } from '../../../kit/index.ts';
+import { withDeadline } from '../../../kit/index.ts';
 import {
   type Batch,
   type Instant,
@@ -12,7 +12,6 @@ import {
   type TaskRef,
 } from '../../core/index.ts';
 import { checkUnique } from '../batch-checks.ts';
-import type { ChunkForm } from '../event-chunk.ts';
 import { deposed, rewound } from '../refusals.ts';
 import { checkBatch } from '../row-checks.ts';
 import { type Campaign, type Candidacy, refKey, type Store, type Term } from '../store.ts';
@@ -22,22 +21,9 @@ import { Folding } from './folding.ts';
 import { InFlight } from './in-flight.ts';
 import * as overlay from './overlay.ts';
 import { packBatch } from './pack.ts';
+import type { JournalOptions } from './journal-options.ts';
 import { type JournalTables, optionalParts } from './port.ts';
 import { unproven } from './proof.ts';
-
-export interface JournalOptions {
-  readonly clock: Clock;
-  /** How long a commit may wait before the tables follow. */
-  readonly foldAfterMs: number;
-  /** The same when no other commit has come after it. Default: no sooner. */
-  readonly foldWhenQuietMs?: number;
-  /** Rows that are kept for a while after they were folded: where a look at the tables is dear. None by default. */
-  readonly readableRows?: number;
-  /** How the events of a commit are written: see `ChunkForm`. */
-  readonly chunkForm?: ChunkForm;
-  /** While commits go on, folds leave out jobs that have just begun: see `Pending.next`. The tables have `storedJobs` then. */
-  readonly defersJobs?: boolean;
-}
 
 /** For a leader that steps down to leave tidy tables; the next one can do it as well. */
 const LEAVING_MS = 3_000;

@@ -5,6 +5,7 @@ import { openTestStore } from '../../../../test/rig/millrace-database.ts';
 import { jobNo } from '../../core/index.ts';
 import { deferred } from '../../../kit/index.ts';
 import { contentOf, manyRows } from '../../../../test/rig/conformance/moving.ts';
+import { TestLeader } from '../../../../test/rig/conformance/leader.ts';
 import { aJob, aSpec, aTask } from '../../../../test/rig/conformance/rows.ts';
 import type { Dumped } from '../store.ts';
 import { LeaderConnection } from './leader-connection.ts';
@@ -159,4 +160,25 @@ test('a read that is broken off by the end of the store is not begun anew', asyn
   // The server goes on with what it was asked for; nobody has asked again.
   const left = await sql`select from pg_stat_activity where application_name = 'closing'`;
   expect(left.length).toBeLessThanOrEqual(1);
+});
+
+test('commits behind one whose connection is lost are not made, on whatever connection', async () => {
+  const { store, url } = await openTestStore();
+  const leader = await TestLeader.of(store, 0);
+  await leader.commit({ jobInserts: [aJob(1)] });
+  const sql = connect(url);
+  let asked: Promise<readonly string[]> | null = null;
+  await connect(url).begin(async (tx) => {
+    await tx`select from millrace.leader for update`;
+    asked = leader.commitAll([2, 3, 4].map((no) => ({ jobInserts: [aJob(no)] })));
+    const endOne = () => sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity
+      where datname = current_database() and wait_event_type = 'Lock'`;
+    while ((await endOne()).length === 0) continue;
+  });
+  const unknown = 'outcome_unknown';
+  expect(await asked).toEqual([unknown, unknown, unknown]);
+  expect(await store.jobs(0, { limit: 9 })).toHaveLength(1);
+  // Nothing of it comes later.
+  await leader.commit({ jobInserts: [aJob(5)] });
+  expect((await store.jobs(0, { limit: 9 })).map(({ no }) => no)).toEqual([5, 1]);
 });
