@@ -309,9 +309,11 @@ describe('public shapes survive a round trip', () => {
 
   test('a new job and its answer, refused or not', () => {
     const fresh = (): never => expect.fail('the id was given');
-    const given: fc.Arbitrary<NewJob> = fc.record({ document: json, jobId: id<JobId>() });
+    const given: fc.Arbitrary<NewJob> = fc.record({
+      ...{ document: json, jobId: id<JobId>(), trace: fc.constant(null) },
+    });
     expectSame(given, (each) =>
-      change.fromWireNewJob(sent(job.NewJob, change.toWireNewJob(each)), fresh),
+      change.fromWireNewJob(sent(job.NewJob, change.toWireNewJob(each)), fresh, null),
     );
     const answer: fc.Arbitrary<JobReply> = fc.record(
       {
