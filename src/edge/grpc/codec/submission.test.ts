@@ -105,11 +105,9 @@ test('answers are what the generated code writes', () => {
     },
     { requiredKeys: ['jobId', 'state', 'run', 'changed'] },
   );
+  const brief = reply.map(({ jobId, state, run, changed }) => ({ jobId, state, run, changed }));
   const refusal = fc.constant(new MillraceError({ code: 'bad_input', what: 'No.' }));
-  const answers = fc.oneof(
-    fc.array(reply.map(({ signal: _, ...brief }) => brief)),
-    fc.array(fc.oneof(reply, refusal)),
-  );
+  const answers = fc.oneof(fc.array(brief), fc.array(fc.oneof(reply, refusal)));
   fc.assert(
     fc.property(answers, (all) => {
       const expected = SubmitJobResponse.encode({ jobs: all.map(toWireJobReply) }).finish();

@@ -24,7 +24,7 @@ export function readSubmission(bytes: Buffer): readonly WireNewJob[] {
   while (reader.pos < bytes.length) {
     const tag = reader.uint32();
     if (tag === JOBS) jobs.push(readJob(reader, bytes, endOf(reader, bytes.length)));
-    else reader.skip(tag & WIRE_TYPE, tag >>> 3);
+    else skip(reader, tag);
   }
   return jobs;
 }
@@ -35,7 +35,7 @@ function readJob(reader: BinaryReader, bytes: Buffer, end: number): WireNewJob {
   while (reader.pos < end) {
     const tag = reader.uint32();
     if (tag !== DOCUMENT_JSON && tag !== JOB_ID) {
-      reader.skip(tag & WIRE_TYPE, tag >>> 3);
+      skip(reader, tag);
       continue;
     }
     const to = endOf(reader, end);
@@ -45,6 +45,13 @@ function readJob(reader: BinaryReader, bytes: Buffer, end: number): WireNewJob {
   }
   if (reader.pos !== end) throw new RangeError('A field is longer than its message.');
   return { documentJson, jobId };
+}
+
+/** A field that is not known here. */
+function skip(reader: BinaryReader, tag: number): void {
+  // Whatever it is, the reader refuses what is no type.
+  // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
+  reader.skip(tag & WIRE_TYPE, tag >>> 3);
 }
 
 /** Of what has its length in front. */
