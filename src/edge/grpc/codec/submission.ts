@@ -49,7 +49,7 @@ function readJob(reader: BinaryReader, bytes: Buffer, end: number): WireNewJob {
 
 /** A field that is not known here. */
 function skip(reader: BinaryReader, tag: number): void {
-  // Whatever it is, the reader refuses what is no type.
+  // The reader refuses what is not a valid type.
   // oxlint-disable-next-line typescript/no-unsafe-enum-assignment
   reader.skip(tag & WIRE_TYPE, tag >>> 3);
 }
