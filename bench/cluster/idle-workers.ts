@@ -7,6 +7,7 @@ import { pause } from './contender.ts';
 
 const [server = '', from = '0', count = '0'] = process.argv.slice(2);
 const SESSION_TTL_MS = 20_000;
+const SELDOM_MS = 3_600_000;
 const POLL_MS = 30_000;
 const SLOTS = 8;
 const EXECUTORS = ['echo', 'sleep'];
@@ -16,7 +17,7 @@ const AT_ONCE = 20;
 /** As a real one has two: the session's own thread does not share the connection of the work. */
 function line(isForBeats: boolean): ReturnType<typeof workerChannel> {
   const often = keepAliveFor(SESSION_TTL_MS);
-  const keepAlive = isForBeats ? { ...often, everyMs: SESSION_TTL_MS / 2 } : often;
+  const keepAlive = isForBeats ? { ...often, everyMs: SELDOM_MS } : often;
   const channel = new LeaderChannel({ addresses: [server], tls: null, keepAlive });
   return workerChannel({ channel, pollWaitMs: POLL_MS });
 }

@@ -5,6 +5,8 @@ import { HeldTable } from '../../src/node/worker/held-table.ts';
 const { buffer, stop } = workerData as { buffer: SharedArrayBuffer; stop: Int32Array };
 const table = new HeldTable(buffer);
 const faults: string[] = [];
+// No window is meant here.
+// oxlint-disable-next-line unicorn/require-post-message-target-origin
 parentPort?.postMessage('ready');
 while (Atomics.load(stop, 0) === 0) {
   const poll = table.seenPoll;
@@ -17,4 +19,5 @@ while (Atomics.load(stop, 0) === 0) {
   const isMissing = poll > 0 && after < poll + 2 && !held.some(({ fence }) => fence === poll);
   if (isMissing) faults.push(`${poll} is missing`);
 }
+// oxlint-disable-next-line unicorn/require-post-message-target-origin
 parentPort?.postMessage(faults.slice(0, 5));

@@ -8,7 +8,7 @@ test('a dead connection is noticed within half of a session, whatever its time t
     expect(everyMs + timeoutMs).toBeLessThan(ttlMs / 2);
   });
   fc.assert(property);
-  expect(keepAliveFor(20_000)).toEqual({ everyMs: 5_000, timeoutMs: 2_500 });
+  expect(keepAliveFor(20_000)).toEqual({ everyMs: 6_666, timeoutMs: 2_500 });
 });
 
 test('parts contain all items in order, none is empty, and only a single item may exceed the limit', () => {

@@ -28,15 +28,15 @@ export interface KeepAlive {
   readonly timeoutMs: number;
 }
 
-/** How much less often than its clients a server asks whether the other side lives. */
-const SERVER_KEEPALIVE_MULTIPLIER = 3;
+/** How much less often than its clients a server asks whether the other side lives. Sessions have times of their own. */
+const SERVER_KEEPALIVE_MULTIPLIER = 9;
 
-const KEEP_ALIVE: KeepAlive = { everyMs: 5_000, timeoutMs: 3_000 };
+const KEEP_ALIVE: KeepAlive = { everyMs: 7_000, timeoutMs: 3_000 };
 
 /** Well within half of the session's time: a dead connection is found while there is time to act. */
 export function keepAliveFor(sessionTtlMs: number): KeepAlive {
   return {
-    everyMs: Math.max(10, Math.min(KEEP_ALIVE.everyMs, Math.floor(sessionTtlMs / 4))),
+    everyMs: Math.max(10, Math.min(KEEP_ALIVE.everyMs, Math.floor(sessionTtlMs / 3))),
     timeoutMs: Math.max(10, Math.min(KEEP_ALIVE.timeoutMs, Math.floor(sessionTtlMs / 8))),
   };
 }

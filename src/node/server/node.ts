@@ -201,7 +201,8 @@ export class ServerNode {
     if (store?.clustered !== true || config.node.role === 'observer') return null;
     return new StoreWatch({
       clock: systemClock,
-      ask: () => store.leader(0),
+      // A leader asks all the time, and is none any more when it has no answer.
+      ask: async () => (this.#gateway.isOpen ? null : store.leader(0)),
       onChange: (trouble) => this.troubled(trouble),
     });
   }

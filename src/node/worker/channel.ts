@@ -28,6 +28,9 @@ export interface ChannelSettings extends TlsFiles {
   readonly sessionTtlMs: number;
 }
 
+/** About as often as never. */
+const SELDOM_MS = 3_600_000;
+
 /** Reads tokens and certificates once, here, so that a mistake in them ends the start. */
 export function channelOptions(settings: ChannelSettings): ChannelOptions {
   const { servers, pollMs, sessionTtlMs, insecure } = settings;
@@ -87,7 +90,7 @@ export function openConnection(options: ChannelOptions, heartbeatMs?: number): L
   const { servers, tls, pollMs, sessionTtlMs } = options;
   const often = keepAliveFor(sessionTtlMs);
   // Each beat has a deadline, which tells of a dead connection as soon as anything could.
-  const seldom: KeepAlive = { ...often, everyMs: Math.ceil(sessionTtlMs / 2) };
+  const seldom: KeepAlive = { ...often, everyMs: SELDOM_MS };
   const channel = new LeaderChannel({
     addresses: servers,
     tls,

@@ -1,6 +1,6 @@
 /** Changes of jobs: requests of clients and their answers. */
 import { JOB_STATES, MillraceError } from '../../../scheduler/core/index.ts';
-import type { JobId, JobState, TaskId } from '../../../scheduler/core/index.ts';
+import type { JobId, JobState, TaskId, Trace } from '../../../scheduler/core/index.ts';
 import type {
   JobReply as WireJobReply,
   NewJob as WireNewJob,
@@ -47,15 +47,19 @@ export function toWireNewJob(job: NewJob): WireNewJob {
 }
 
 /** `newJobId` is asked when the caller left the choice to us. */
-export function fromWireNewJob(job: WireNewJob, newJobId: () => JobId): NewJob {
+export function fromWireNewJob(
+  { documentJson, jobId }: WireNewJob,
+  newJobId: () => JobId,
+  trace: Trace | null,
+): NewJob {
   const field = 'document_json';
-  return {
-    document: parsedJson(jsonText(job.documentJson, field), field),
-    ...chosenJobId(job.jobId, newJobId),
-  };
+  const document = parsedJson(jsonText(documentJson, field), field);
+  // An id that is made here is new; a job with an id that the caller chose may exist.
+  if (jobId === '') return { document, jobId: newJobId(), isFresh: true, trace };
+  return { document, jobId: jobId as JobId, trace };
 }
 
-/** An id that is made here is new; a job with an id that the caller chose may exist. */
+/** The same for what is submitted in another way. */
 export function chosenJobId(id: string, newJobId: () => JobId): SubmitOptions {
   return id === '' ? { jobId: newJobId(), isFresh: true } : { jobId: id as JobId };
 }

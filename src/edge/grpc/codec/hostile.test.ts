@@ -302,7 +302,7 @@ describe('bad input is', () => {
     ['a verdict that is none', () => fromWireReportReply({ verdicts: [0], orders: undefined }, 1)],
     [
       'a document that is not JSON',
-      () => fromWireNewJob(hostile({ documentJson: bytes('{') }), () => hostile('j')),
+      () => fromWireNewJob(hostile({ documentJson: bytes('{') }), () => hostile('j'), null),
     ],
     ['a document that has no JSON', () => toWireNewJob(hostile({ document: undefined }))],
     ['a state that is none', () => fromWireJobReply(hostile({ id: 'j', state: 9 }))],
@@ -388,7 +388,7 @@ test('the unmodified messages are accepted', () => {
 
 test('a job without an id gets one', () => {
   const given = { documentJson: bytes('{}'), jobId: '' };
-  expect(fromWireNewJob(given, () => hostile('fresh')).jobId).toBe('fresh');
+  expect(fromWireNewJob(given, () => hostile('fresh'), null).jobId).toBe('fresh');
 });
 
 test('a list without a limit, or with too large a one, gets the default', () => {

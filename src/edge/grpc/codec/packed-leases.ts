@@ -50,7 +50,7 @@ export function packLeases(leases: readonly LeaseName[]): Buffer {
   return rows.finish();
 }
 
-export function readLeases(bytes: Buffer, field: string, countMax: number): LeaseName[] {
+function readLeases(bytes: Buffer, field: string, countMax: number): LeaseName[] {
   if (bytes.length === 0) return [];
   const rows = new ReadRows(bytes, LEASE_BYTES, field, countMax);
   const leases: LeaseName[] = [];

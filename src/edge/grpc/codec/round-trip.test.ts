@@ -309,9 +309,10 @@ describe('public shapes survive a round trip', () => {
 
   test('a new job and its answer, refused or not', () => {
     const fresh = (): never => expect.fail('the id was given');
-    const given: fc.Arbitrary<NewJob> = fc.record({ document: json, jobId: id<JobId>() });
+    const trace = fc.constant(null);
+    const given: fc.Arbitrary<NewJob> = fc.record({ document: json, jobId: id<JobId>(), trace });
     expectSame(given, (each) =>
-      change.fromWireNewJob(sent(job.NewJob, change.toWireNewJob(each)), fresh),
+      change.fromWireNewJob(sent(job.NewJob, change.toWireNewJob(each)), fresh, null),
     );
     const answer: fc.Arbitrary<JobReply> = fc.record(
       {
@@ -327,9 +328,8 @@ describe('public shapes survive a round trip', () => {
       change.fromWireJobReply(sent(job.JobReply, change.toWireJobReply(each))),
     );
     const refused = new MillraceError({ code: 'bad_input', what: 'No.', path: '/tasks/0' });
-    expect(change.fromWireJobReply(sent(job.JobReply, change.toWireJobReply(refused)))).toEqual(
-      refused,
-    );
+    const heard = change.fromWireJobReply(sent(job.JobReply, change.toWireJobReply(refused)));
+    expect(heard).toEqual(refused);
   });
 
   test('a signal', () => {

@@ -1,11 +1,12 @@
 /** Serves the leader's services and the node's reader over gRPC. Every node does: reads are answered by all, and a
  * node that does not lead refuses the rest with the leader's address. */
-import type { UntypedServiceImplementation } from '@grpc/grpc-js';
+import type { UntypedServiceImplementation, handleUnaryCall } from '@grpc/grpc-js';
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress, TaskId, Trace } from '../../../scheduler/core/index.ts';
 import { type ByteBudget, requestBytes, systemClock } from '../../../kit/index.ts';
 import { fromWireNewJob, fromWireSignal, toWireJobReply } from '../codec/change.ts';
+import { readSubmission, writeSubmitted } from '../codec/submission.ts';
 import { fromWireNodeFilter, toWireNode, toWireSchedule } from '../codec/cluster.ts';
 import { fromWireJobsQuery, toWireJob, toWireSummary } from '../codec/jobs.ts';
 import { toWireAsOf, toWireLeader } from '../codec/leader.ts';
@@ -15,7 +16,7 @@ import { fromWireRegister, fromWireSession, toWireRegistered } from '../codec/se
 import { jsonBytes, refuse, requiredText, soughtText } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import type { ControlPlaneServer } from '../gen/millrace/v1/control_plane.ts';
-import type { NewJob as WireNewJob, SubmitJobResponse } from '../gen/millrace/v1/job.ts';
+import type { NewJob as WireNewJob } from '../gen/millrace/v1/job.ts';
 import { millraceVersion, nodesThat } from '../../../scheduler/contract/index.ts';
 import type {
   JobReply,
@@ -51,9 +52,17 @@ export interface ControlPlaneOptions extends WorkerCallsOptions {
 /** A call with more jobs would be too large anyway. */
 const JOBS_PER_CALL_MAX = 10_000;
 
+type Outcome = JobReply | MillraceError;
+
+const submitDefinition = {
+  ...ControlPlaneService.submitJob,
+  requestDeserialize: readSubmission,
+  responseSerialize: writeSubmitted,
+};
+
 export function controlPlaneService(options: ControlPlaneOptions): RpcService {
   return {
-    definition: { ...ControlPlaneService, work: workDefinition },
+    definition: { ...ControlPlaneService, work: workDefinition, submitJob: submitDefinition },
     handlers: (life): UntypedServiceImplementation => ({
       ...workerHandlers(options, life),
       ...jobHandlers(options, life),
@@ -111,7 +120,6 @@ function jobHandlers(
   life: AbortSignal,
 ): Pick<
   ControlPlaneServer,
-  | 'submitJob'
   | 'getJob'
   | 'getJobTask'
   | 'readTaskLogs'
@@ -120,11 +128,11 @@ function jobHandlers(
   | 'cancelJob'
   | 'rerunJob'
   | 'signalJob'
-> {
+> & { readonly submitJob: handleUnaryCall<readonly WireNewJob[], readonly Outcome[]> } {
   const { jobs, reader } = options;
   return {
-    submitJob: unary(life, (request, { metadata }) =>
-      admitted(options, request.jobs, () => submitAll(jobs(), request.jobs, traceOf(metadata))),
+    submitJob: unary(life, (all, { metadata }) =>
+      admitted(options, all, () => submitAll(jobs(), all, traceOf(metadata))),
     ),
     getJob: unary(life, async (request) => {
       const id: JobId = soughtText(request.jobId, 'job_id');
@@ -228,26 +236,24 @@ async function submitAll(
   service: JobService,
   jobs: readonly WireNewJob[],
   trace: Trace | null,
-): Promise<SubmitJobResponse> {
+): Promise<readonly Outcome[]> {
   if (jobs.length > JOBS_PER_CALL_MAX)
     refuse('jobs', `${jobs.length} jobs exceed the limit of a request.`);
-  const read = jobs.map(readJob);
+  const read = jobs.map((job) => readJob(job, trace));
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
-  const replies =
-    good.length === 0 ? [] : await service.submitAll(good.map((job) => ({ ...job, trace })));
+  const replies = good.length === 0 ? [] : await service.submitAll(good);
   let next = 0;
-  const merged = read.map((job): JobReply | MillraceError => {
+  return read.map((job): Outcome => {
     if (job instanceof MillraceError) return job;
     const reply = replies[next];
     next += 1;
     return reply ?? new MillraceError({ code: 'invariant', what: 'A job has no answer.' });
   });
-  return { jobs: merged.map(toWireJobReply) };
 }
 
-function readJob(job: WireNewJob): NewJob | MillraceError {
+function readJob(job: WireNewJob, trace: Trace | null): NewJob | MillraceError {
   try {
-    return fromWireNewJob(job, () => uuidv7() as JobId);
+    return fromWireNewJob(job, () => uuidv7() as JobId, trace);
   } catch (thrown) {
     return asMillraceError(thrown);
   }

@@ -105,11 +105,19 @@ class WorkStream {
   #begin(callNo: number, call: Call, leftMs: number): void {
     const open: OpenCall = { cancel: () => {} };
     this.#open.set(callNo, open);
-    this.#answer(call, this.#callerOf(open, leftMs))
-      .then((outcome) => encoded(callNo, outcome))
-      .catch((thrown: unknown) => encoded(callNo, errorOf(thrown)))
-      .then((bytes) => this.#send(callNo, bytes))
-      .catch((thrown: unknown) => this.#breakOff(thrown));
+    this.#serve(callNo, call, this.#callerOf(open, leftMs)).catch((thrown: unknown) => {
+      this.#breakOff(thrown);
+    });
+  }
+
+  async #serve(callNo: number, call: Call, caller: WorkerCaller): Promise<void> {
+    let bytes: Buffer;
+    try {
+      bytes = encoded(callNo, await this.#answer(call, caller));
+    } catch (thrown) {
+      bytes = encoded(callNo, errorOf(thrown));
+    }
+    this.#send(callNo, bytes);
   }
 
   async #answer(call: Call, caller: WorkerCaller): Promise<Outcome> {
