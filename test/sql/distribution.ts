@@ -9,8 +9,8 @@ export interface Example {
   readonly sql: string;
   /** Positions of the columns that the result is ordered by. */
   readonly order?: readonly number[];
-  /** Two runs return different rows. */
-  readonly isVolatile?: true;
+  /** Two runs return different rows, or even another number of them. */
+  readonly isVolatile?: 'rows' | 'count';
 }
 
 /** Nothing stays whole because it is small; the smallest tables are broadcast. */
@@ -77,14 +77,26 @@ export const EXAMPLES: readonly Example[] = [
     sql: 'SELECT id, sum(amount) OVER (PARTITION BY user_id ORDER BY id) FROM events',
   },
   {
-    what: 'window functions without it',
-    sql: 'SELECT id, row_number() OVER (ORDER BY id) FROM events',
+    what: 'ranks and running aggregates of all rows',
+    sql: 'SELECT id, row_number() OVER (ORDER BY id), sum(amount) OVER (ORDER BY id) FROM events',
+  },
+  {
+    what: 'totals beside each row',
+    sql: 'SELECT id, amount, sum(amount) OVER () AS total FROM events',
+  },
+  {
+    what: 'other windows over all rows',
+    sql: 'SELECT id, lag(id) OVER (ORDER BY id) FROM events',
   },
   {
     what: 'the first rows of each group',
     sql: 'SELECT kind, id FROM events QUALIFY row_number() OVER (PARTITION BY kind ORDER BY id) <= 3',
   },
   { what: 'UNNEST', sql: 'SELECT id, unnest(list) FROM types' },
+  {
+    what: 'UNNEST of a column in FROM',
+    sql: 'SELECT t.id, e FROM types t, unnest(t.list) AS u(e) WHERE e > 10',
+  },
   { what: 'ORDER BY with LIMIT', sql: 'SELECT id FROM events ORDER BY id LIMIT 5', order: [1] },
   {
     what: 'ORDER BY of a large result',
@@ -97,8 +109,27 @@ export const EXAMPLES: readonly Example[] = [
   { what: 'CSV without quotes', sql: 'SELECT kind, sum(n) FROM counts GROUP BY kind' },
   { what: 'CSV with quotes', sql: 'SELECT city FROM cities' },
   { what: 'other JSON', sql: 'SELECT id FROM listed' },
-  { what: 'functions that are volatile', sql: 'SELECT id, uuid() FROM events', isVolatile: true },
-  { what: 'samples', sql: 'SELECT id FROM events USING SAMPLE 10 ROWS', isVolatile: true },
+  { what: 'functions that are volatile', sql: 'SELECT id, uuid() FROM events', isVolatile: 'rows' },
+  {
+    what: 'samples of so many rows',
+    sql: 'SELECT id FROM events USING SAMPLE 10 ROWS',
+    isVolatile: 'rows',
+  },
+  {
+    what: 'samples of each row by chance',
+    sql: 'SELECT id FROM events TABLESAMPLE bernoulli(10%)',
+    isVolatile: 'count',
+  },
+  {
+    what: 'samples of blocks',
+    sql: 'SELECT id FROM events TABLESAMPLE system(10%)',
+    isVolatile: 'count',
+  },
+  {
+    what: 'repeatable samples',
+    sql: 'SELECT id FROM events USING SAMPLE reservoir(10 ROWS) REPEATABLE (7)',
+    isVolatile: 'rows',
+  },
   {
     what: 'recursive queries',
     sql: 'WITH RECURSIVE r AS (SELECT id FROM tree WHERE id = 0 UNION ALL SELECT t.id FROM tree t JOIN r ON t.parent = r.id) SELECT count(*) FROM r',
@@ -109,8 +140,8 @@ export const EXAMPLES: readonly Example[] = [
   },
   { what: 'LIMIT in per cent', sql: 'SELECT id FROM events ORDER BY id LIMIT 1%', order: [1] },
   {
-    what: 'UNNEST of a column in FROM',
-    sql: 'SELECT t.id, e FROM types t, unnest(t.list) AS u(e) WHERE e > 10',
+    what: 'UNNEST of a column in an outer join',
+    sql: 'SELECT t.id, e FROM types t LEFT JOIN unnest(t.list) AS u(e) ON true',
   },
   { what: 'PIVOT without a list of values', sql: 'PIVOT events ON kind USING count(*)' },
   {

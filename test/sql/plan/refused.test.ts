@@ -36,7 +36,7 @@ describe('refuses to distribute a query, with the reason', () => {
     ['SELECT age(seen) FROM people', 'it calls age() with one argument'],
     [`${recursive} SELECT * FROM r`, 'it is recursive'],
     ['SELECT id FROM people LIMIT 10%', 'it has a LIMIT that is not a plain number'],
-    ['SELECT id FROM people USING SAMPLE 3 ROWS', 'it takes a sample'],
+    ['SELECT id FROM people USING SAMPLE reservoir(3%)', 'it takes a sample'],
     ['SELECT reservoir_quantile(score, 0.5) FROM people', 'samples at random'],
     [
       'SELECT p.id FROM people p LEFT JOIN unnest(p.marks) x(z) ON true',

@@ -24,7 +24,7 @@ import { distributeAsOf, distributeCross, distributeJoin } from './distribute-jo
 import { distributeScan, scannedRows } from './distribute-scan.ts';
 import { distributeLimit, distributeSort, distributeTopN } from './distribute-order.ts';
 import { belowChoice, distributeRanked } from './distribute-ranked.ts';
-import { distributeResultSort } from './distribute-sort.ts';
+import { distributeResultSort, sampleNonDeterminism } from './distribute-sort.ts';
 import { distributeDistinct, distributeSet } from './distribute-set.ts';
 import { distributeWindow } from './distribute-window.ts';
 import { columnsOf } from './expressions.ts';
@@ -162,6 +162,7 @@ export class AddExchanges implements DistributeContext {
     // A definition that has ended a stage must not be distributed again: nothing would read the first stage.
     const isCheap =
       this.draft.stages.length === stages &&
+      made.nonDeterministic === null &&
       operators.every(({ kind }) => kind !== 'ref' && kind !== 'with') &&
       (made.partitioning.kind === 'replicated'
         ? operators.length <= REPEATED_OPERATORS
@@ -242,13 +243,15 @@ function constantRows(relation: Relation, rows: number): Subplan {
 
 /** Works on one row at a time, so it runs wherever the rows are. */
 function projected(relation: Extract<Relation, { kind: 'project' }>, input: Subplan): Subplan {
-  return {
-    ...input,
+  const made = {
     relation: { ...relation, input: input.relation },
     partitioning: throughProjection(input.partitioning, relation.expressions),
     columns: relation.expressions.map((each) => expressionStats(each, input.columns)),
-    stage: null,
   };
+  const nonDeterministic = sampleNonDeterminism(relation.expressions);
+  return nonDeterministic === null
+    ? { ...input, ...made, stage: null }
+    : over([input], { ...input, ...made, nonDeterministic });
 }
 
 function filtered(relation: Filter, input: Subplan): Subplan {

@@ -4,6 +4,7 @@
  * tasks use the same ones: the sample only decides how balanced the tasks are.
  */
 import type { AggregateCall, Expression, OrderBy } from '../logical/expression.ts';
+import { RANDOM_NUMBER } from '../logical/read-sample.ts';
 import type { Aggregate, Cross, Relation, Sort, TopN } from '../logical/relation.ts';
 import { BOOLEAN, DOUBLE, INTEGER, VARCHAR, castTo, plainType } from '../logical/type.ts';
 import type { DistributeContext } from './context.ts';
@@ -47,7 +48,8 @@ export function distributeResultSort(
 
 /** The same rows, so that two stages may read them. Where only rows are filtered, that is less work than writing them. */
 export function readTwice({ draft }: DistributeContext, input: Subplan): Subplan {
-  return leafBelow(input.relation) === null ? draft.materialize(input) : input;
+  const isSame = leafBelow(input.relation) !== null && input.nonDeterministic === null;
+  return isSame ? input : draft.materialize(input);
 }
 
 /** Range-partitioned by this order, with the number of the range as the last column. */
@@ -106,7 +108,6 @@ function boundsOf(context: DistributeContext, source: Subplan, order: readonly O
 }
 
 const SAMPLE = 'its rows are a random sample';
-const RANDOM_NUMBER: Expression = { kind: 'call', name: 'random', args: [], type: DOUBLE };
 
 /** Why an expression has another value in a second run; null if it has not. */
 export function sampleNonDeterminism(expressions: readonly Expression[]): string | null {

@@ -12,13 +12,14 @@ import { distinctGroups, readAggregate } from './read-aggregate.ts';
 import type { ReadContext } from './read-context.ts';
 import { readExpression, readOrder } from './read-expression.ts';
 import { readJoin, type JoinParts } from './read-join.ts';
+import { readSample } from './read-sample.ts';
 import { oneRow, readChunk, readScan } from './read-scan.ts';
 import { readType } from './read-type.ts';
 import { readWindow } from './read-window.ts';
 import type { Aggregate, Distinct, Limit, Relation, SetOperation, With } from './relation.ts';
 import { BIGINT, sameType, type SqlType } from './type.ts';
 import { Undistributable, unknownPlan } from './undistributable.ts';
-import { isLateralUnnest, readLateralUnnest, unnestedRows } from './unnested-rows.ts';
+import { isLateralUnnest, readLateralUnnest, readUnnest, unnestedRows } from './unnested-rows.ts';
 
 export function readLogicalPlan(
   planJson: string,
@@ -43,7 +44,6 @@ export function readLogicalPlan(
 /** Known operators that are not distributed. */
 const RARE: Readonly<Record<string, string>> = {
   LOGICAL_RECURSIVE_CTE: 'it is recursive',
-  LOGICAL_SAMPLE: 'it takes a sample',
   LOGICAL_PIVOT: 'it has a PIVOT',
 };
 
@@ -116,8 +116,10 @@ class PlanReader {
         const output = [...input.output, ...calls.map(({ type }) => type)];
         return { kind: 'window', input, calls, output, rows: this.#rows(node) ?? input.rows };
       }
+      case 'LOGICAL_SAMPLE':
+        return readSample(node, this.#input(node), this.#rows(node));
       case 'LOGICAL_UNNEST':
-        return this.#unnest(node);
+        return readUnnest(node, this.#input(node), this.#context, this.#rows(node));
       case 'LOGICAL_MATERIALIZED_CTE':
         return this.#with(node);
       case 'LOGICAL_CTE_REF':
@@ -330,27 +332,6 @@ class PlanReader {
     };
     const limit = count(node.at('limit_val'));
     return { kind: 'limit', ...same, limit, offset: count(node.at('offset_val')) ?? 0 };
-  }
-
-  #unnest(node: PlanNode): Relation {
-    const input = this.#input(node);
-    const expressions = node
-      .at('expressions')
-      .list()
-      .map((unnest) => {
-        if (unnest.at('expression_class').text() !== 'BOUND_UNNEST') throw unnest.odd('UNNEST');
-        return {
-          list: readExpression(unnest.at('child'), this.#context),
-          type: readType(unnest.at('return_type')),
-        };
-      });
-    return {
-      kind: 'unnest',
-      input,
-      expressions: expressions.map(({ list }) => list),
-      output: [...input.output, ...expressions.map(({ type }) => type)],
-      rows: this.#rows(node),
-    };
   }
 
   #with(node: PlanNode): With {

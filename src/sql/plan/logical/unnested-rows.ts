@@ -1,5 +1,5 @@
 /**
- * `FROM t, unnest(t.list)`: DuckDB numbers the rows of `t`, unnests the lists of the distinct numbers, and joins both by the
+ * Reads UNNEST. `FROM t, unnest(t.list)`: DuckDB numbers the rows of `t`, unnests the lists of the distinct numbers, and joins both by the
  * number. Here each row is unnested where it is: a row whose number is its own is joined with nothing but what was made of it.
  */
 import type { Expression } from './expression.ts';
@@ -14,6 +14,32 @@ import { mapColumns, sameExpression } from './walk.ts';
 
 const REFUSED = 'it calls unnest() for each row, and not only in the rows of an inner join';
 const NO_ORDINALITY = 2n ** 64n - 1n;
+
+/** A call of `unnest` in SELECT. */
+export function readUnnest(
+  node: PlanNode,
+  input: Relation,
+  context: ReadContext,
+  rows: number | null,
+): Unnest {
+  const calls = node
+    .at('expressions')
+    .list()
+    .map((unnest) => {
+      if (unnest.at('expression_class').text() !== 'BOUND_UNNEST') throw unnest.odd('UNNEST');
+      return {
+        list: readExpression(unnest.at('child'), context),
+        type: readType(unnest.at('return_type')),
+      };
+    });
+  return {
+    kind: 'unnest',
+    input,
+    expressions: calls.map(({ list }) => list),
+    output: [...input.output, ...calls.map(({ type }) => type)],
+    rows,
+  };
+}
 
 /** Whether it is a call of `unnest` in FROM, over columns of another table. */
 export function isLateralUnnest(node: PlanNode): boolean {
