@@ -54,12 +54,6 @@ export function writeFailure(cause: unknown, term?: Term, commitNo = 0): Millrac
   });
 }
 
-/** A question failed that was asked before a write: nothing was changed. */
-export function readFailure(cause: unknown): MillraceError {
-  const failure = writeFailure(cause);
-  return failure.code === 'outcome_unknown' ? unavailable(cause) : failure;
-}
-
 /** A fold that starts from another commit than the tables are at. */
 export function isElsewhere(cause: unknown): boolean {
   return isRefusal(cause) && cause.code === 'MR004';
