@@ -166,7 +166,7 @@ describe('answers', () => {
 });
 
 describe('a commit that fails', () => {
-  test('for its data takes those after it along, and all but the offender are made again', async () => {
+  test('for its data takes those after it along, and all but the offender are committed again', async () => {
     const replies = await submitEach('good', 'poison', 'next');
     const [good, poison, next] = holding.held;
     await good?.make();
