@@ -23,6 +23,7 @@ import type { Term } from '../../src/scheduler/store/index.ts';
 import type { Draft } from './documents.ts';
 import { intercepted } from './journal.ts';
 import { NO_FAULTS } from './options.ts';
+import { PIPELINE_VARIANTS } from './pipeline-variants.ts';
 import type { RunOptions } from './run.ts';
 import { onCommit, patch } from './sabotage.ts';
 import type { Variant } from './sabotage.ts';
@@ -71,25 +72,6 @@ const replyBeforeCommit: Sabotage = {
         return world.databaseNow();
       },
     }),
-};
-
-/** A commit that follows on one that is not answered is said to be there as well, as soon as it is asked for. */
-const replyBeforeTurn: Sabotage = {
-  store: (store, { world }) => {
-    let underWay = 0;
-    return intercepted(store, {
-      commit: (term: Term, ttlMs: number, batch: Batch) => {
-        const answer = store.commit(term, ttlMs, batch);
-        underWay += 1;
-        const isFirst = underWay === 1;
-        answer.then(
-          () => (underWay -= 1),
-          () => (underWay -= 1),
-        );
-        return isFirst ? answer : Promise.resolve(world.databaseNow());
-      },
-    });
-  },
 };
 
 /** Whoever writes is taken for the leader of the day. */
@@ -306,14 +288,6 @@ const lateCommits: NonNullable<RunOptions['change']> = (drawn) => ({
   faults: { ...NO_FAULTS, slowStoreMs: 5_000, pauseCoordinatorMs: 5_000 },
 });
 
-/** Commits that follow on each other before they are answered, and many that are lost. */
-const manyAtOnce: NonNullable<RunOptions['change']> = (drawn) => ({
-  ...withoutQueries(drawn),
-  worthBytes: 1,
-  storeUsualMs: 50,
-  storeLossRate: 0.02,
-});
-
 /** Rates, and leaders that come and go within their periods. */
 const manyLeaders: NonNullable<RunOptions['change']> = (drawn) => ({
   ...withoutQueries(drawn),
@@ -347,12 +321,7 @@ const repeatedSubmits: NonNullable<RunOptions['change']> = (drawn) => ({
 export const VARIANTS: readonly Variant[] = [
   { name: 'fence ignored', caughtBy: 'reports', sabotage: fenceIgnored, from: 8 },
   { name: 'reply before commit', caughtBy: 'replies', sabotage: replyBeforeCommit },
-  {
-    name: 'reply before its turn',
-    caughtBy: 'replies',
-    sabotage: replyBeforeTurn,
-    change: manyAtOnce,
-  },
+  ...PIPELINE_VARIANTS,
   {
     name: 'epoch unchecked',
     caughtBy: 'terms',

@@ -75,7 +75,7 @@ describe('commits that are sent', () => {
   });
 
   test('are no more at once than the store takes', async () => {
-    await submitEach('a', 'b', 'c', 'd', 'e', 'f');
+    void (await submitEach('a', 'b', 'c', 'd', 'e', 'f'));
     expect(holding.held).toHaveLength(inner.commitsAtOnce ?? 0);
     await holding.held[0]?.make();
     holding.held[0]?.answer();
@@ -92,7 +92,7 @@ describe('commits that are sent', () => {
       },
     });
     await begin({ worthBytes: 1 }, one);
-    await submitEach('a', 'b', 'c');
+    void (await submitEach('a', 'b', 'c'));
     expect(holding.held).toHaveLength(1);
   });
 
@@ -130,7 +130,7 @@ describe('answers', () => {
   });
 
   test('that rest on no change of their own wait for all commits under way', async () => {
-    await submitEach('a', 'b');
+    void (await submitEach('a', 'b'));
     const read = led.leader.jobs.explain(jobId('a'), 'a' as never);
     for (const commit of holding.held) await commit.make();
     holding.held[0]?.answer();
@@ -153,7 +153,7 @@ describe('answers', () => {
     holding.end();
     const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
     holding.begin();
-    await submitEach('a');
+    void (await submitEach('a'));
     const polled = worker.poll(1);
     await settled();
     expect(holding.held).toHaveLength(2);
@@ -166,7 +166,7 @@ describe('answers', () => {
 });
 
 describe('a commit that fails', () => {
-  test('for its data takes those after it along, and all but the offender are made again', async () => {
+  test('for its data takes those after it along, and all but the offender are committed again', async () => {
     const replies = await submitEach('good', 'poison', 'next');
     const [good, poison, next] = holding.held;
     await good?.make();

@@ -94,7 +94,6 @@ export interface MemoryOptions {
 /** A store that can be rewound, as databases are by restores and fail-overs. */
 export interface MemoryStore extends Omit<Store, 'prune'>, Omit<JournalTables, 'prune'> {
   prune(term: Term, retention: Pruning, alone?: Alone): Promise<Pruned>;
-
   /** Takes a copy of all there is. The answer brings the store back to it, any number of times. */
   snapshot(): () => void;
 }
@@ -107,7 +106,6 @@ class PlainMaps implements MemoryStore {
   readonly kind = 'memory';
   /** The processes of a simulated cluster share this object. */
   readonly clustered = true;
-  /** They are made in the order of the calls. */
   readonly commitsAtOnce = 4;
   readonly #now: () => Instant;
   #shards: Map<number, Shard> = new Map();

@@ -167,16 +167,16 @@ test('commits behind one whose connection is lost are not made, on whatever conn
   const leader = await TestLeader.of(store, 0);
   await leader.commit({ jobInserts: [aJob(1)] });
   const sql = connect(url);
-  let asked: Promise<readonly string[]> | null = null;
+  const asked: Promise<readonly string[]>[] = [];
   await connect(url).begin(async (tx) => {
     await tx`select from millrace.leader for update`;
-    asked = leader.commitAll([2, 3, 4].map((no) => ({ jobInserts: [aJob(no)] })));
+    asked[0] = leader.commitAll([2, 3, 4].map((no) => ({ jobInserts: [aJob(no)] })));
     const endOne = () => sql`select pg_terminate_backend(pid, 5000) from pg_stat_activity
       where datname = current_database() and wait_event_type = 'Lock'`;
     while ((await endOne()).length === 0) continue;
   });
   const unknown = 'outcome_unknown';
-  expect(await asked).toEqual([unknown, unknown, unknown]);
+  expect(await asked[0]).toEqual([unknown, unknown, unknown]);
   expect(await store.jobs(0, { limit: 9 })).toHaveLength(1);
   // Nothing of it comes later.
   await leader.commit({ jobInserts: [aJob(5)] });

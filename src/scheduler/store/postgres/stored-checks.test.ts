@@ -9,7 +9,7 @@ test('nothing is asked about a batch of which the tables know nothing', () => {
   expect(storedChecks(none, 14)).toBeNull();
 });
 
-test('parameters are numbered from where they are told to begin', () => {
+test('parameters are numbered from the first that is free', () => {
   const checks = storedChecks({ ...none, taskUpdates: [running(1, 0)] }, 14);
   expect(checks?.parameters).toHaveLength(2);
   expect(checks?.select).toContain('$14');
