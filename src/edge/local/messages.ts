@@ -3,7 +3,7 @@ import { type ErrorParts, isMillraceError, MillraceError } from '../../scheduler
 
 /**
  * Calls, one behind the other: a number, the name of the method and its arguments for each. Without a name the caller of
- * that number waits no longer. Flat lists, because each list or object that is copied between threads costs a microsecond.
+ * that number waits no longer. Flat lists, because each list or object that is copied between threads has its cost.
  */
 export type Sent = readonly unknown[];
 /** A number, whether there is an answer, and the answer or what the error is made of. */

@@ -298,7 +298,7 @@ test('a signal ends all calls under it that have no answer, and no other', async
   await expect(caller.call('echo', 5, one.signal)).rejects.toBe(reason);
 });
 
-test('the result of a job that goes on is told with its end, or looked for', async () => {
+test('the result of a job that goes on comes with its end, or looked for', async () => {
   const waiting = new Map<string, (result: string | null) => void>();
   const left: string[] = [];
   const parked = deferred<unknown>();
@@ -310,13 +310,13 @@ test('the result of a job that goes on is told with its end, or looked for', asy
   states.set('looked', 'succeeded');
   const port = jobs();
   const life = new AbortController();
-  const told = port.result('told' as JobId, never);
+  const heard = port.result('heard' as JobId, never);
   const looked = port.result('looked' as JobId, never);
   const gone = port.result('gone' as JobId, life.signal);
   await parked.promise;
-  waiting.get('told')?.('2');
+  waiting.get('heard')?.('2');
   waiting.get('looked')?.(null);
-  expect(await Promise.all([told, looked])).toEqual(['2', '{"n":1}']);
+  expect(await Promise.all([heard, looked])).toEqual(['2', '{"n":1}']);
   life.abort(new Error('enough'));
   await expect(gone).rejects.toThrow('enough');
   // In order behind it.

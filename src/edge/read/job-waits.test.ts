@@ -121,18 +121,18 @@ test('a wait ends with its timeout or its abort', async () => {
 describe('without a promise for each', () => {
   const job = { no: 7, state: 'succeeded', run: 2, taskCount: 1, output: null } as JobRow;
   const result = { jobNo: 7, taskNo: 0, run: 2, body: '{"n":1}' } as ResultRow;
-  let told: (string | null)[];
-  beforeEach(() => (told = []));
-  const wait = () => waits.whenEnded(id, (text) => told.push(text));
+  let heard: (string | null)[];
+  beforeEach(() => (heard = []));
+  const wait = () => waits.whenEnded(id, (text) => heard.push(text));
 
-  test('the commit that ends a job tells its result, once', () => {
+  test('the commit that ends a job brings its result, once', () => {
     expect(wait()).not.toBeNull();
     waits.committed({ ...commit(endOf('other' as JobId)), jobUpdates: [job], results: [result] });
-    expect(told).toEqual([]);
+    expect(heard).toEqual([]);
     const end = { ...commit(endOf(id)), jobUpdates: [job], results: [result] };
     waits.committed(end);
     waits.committed(end);
-    expect(told).toEqual(['{"n":1}']);
+    expect(heard).toEqual(['{"n":1}']);
   });
 
   test.each([
@@ -145,7 +145,7 @@ describe('without a promise for each', () => {
     wait();
     const jobUpdates = [{ ...job, ...of } as JobRow];
     waits.committed({ ...commit(endOf(id)), jobUpdates, results: [{ ...result, ...its }] });
-    expect(told).toEqual([null]);
+    expect(heard).toEqual([null]);
   });
 
   test('somebody has to look when the job is not one that goes on here', async () => {
@@ -155,14 +155,14 @@ describe('without a promise for each', () => {
     wait();
     live = null;
     await clock.advance(1_000);
-    expect(told).toEqual([null]);
+    expect(heard).toEqual([null]);
   });
 
-  test('whoever leaves is told nothing, and the others are', () => {
+  test('whoever leaves hears nothing, and the others are', () => {
     const leave = wait();
     wait();
     leave?.();
     waits.committed(commit(endOf(id, 'job.failed')));
-    expect(told).toEqual([null]);
+    expect(heard).toEqual([null]);
   });
 });

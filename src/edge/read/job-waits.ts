@@ -38,11 +38,11 @@ const ENDS: ReadonlySet<LogKind> = new Set<LogKind>([
 ]);
 
 /** Hears of the end of a job: with its result as JSON text where the commit has it, or null. */
-type Told = (result: string | null) => void;
+type OnEnd = (result: string | null) => void;
 
 export class JobWaits {
   readonly #options: JobWaitsOptions;
-  readonly #waiting: Map<JobId, readonly Told[]> = new Map();
+  readonly #waiting: Map<JobId, readonly OnEnd[]> = new Map();
   #isLooking = false;
 
   constructor(options: JobWaitsOptions) {
@@ -68,9 +68,9 @@ export class JobWaits {
    * it, or with null, and then somebody has to look. Returns how to wait no longer; null where the leader of this process
    * does not know the job as one that goes on.
    */
-  whenEnded(id: JobId, tell: Told): (() => void) | null {
+  whenEnded(id: JobId, tell: OnEnd): (() => void) | null {
     if (this.#options.leader()?.isLive(id) !== true) return null;
-    const once: Told = (result) => {
+    const once: OnEnd = (result) => {
       leave();
       tell(result);
     };
@@ -79,11 +79,11 @@ export class JobWaits {
     return leave;
   }
 
-  #join(id: JobId, told: Told): () => void {
+  #join(id: JobId, onEnd: OnEnd): () => void {
     const others = this.#waiting.get(id);
-    this.#waiting.set(id, others === undefined ? [told] : [...others, told]);
+    this.#waiting.set(id, others === undefined ? [onEnd] : [...others, onEnd]);
     return () => {
-      const left = this.#waiting.get(id)?.filter((each) => each !== told) ?? [];
+      const left = this.#waiting.get(id)?.filter((each) => each !== onEnd) ?? [];
       if (left.length === 0) this.#waiting.delete(id);
       else this.#waiting.set(id, left);
     };
