@@ -48,13 +48,14 @@ test('it offers what runs queries and says what it has', async () => {
   const root = await temporaryFolder();
   const link = join(await temporaryFolder(), 'link');
   await symlink(root, link);
-  const node = await open({ roots: [link] });
+  const node = await open({ roots: [link], threads: 3 });
   expect(node.executors.map(({ name }) => name)).toEqual(['sql', FRAGMENT_EXECUTOR]);
   const { version } = await import('@duckdb/node-api');
   expect(node.capabilities).toEqual({
     duckdb: version(),
     roots: [root],
     memory_bytes: 400_000_000,
+    query_threads: 3,
   });
 });
 
