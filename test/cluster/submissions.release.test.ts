@@ -60,6 +60,8 @@ test('an event that is sent again after its leader was killed starts nothing twi
   const sent = await Promise.all(
     Array.from({ length: 5 }, () => client.send('tick', null, { id: 'e-2' })),
   );
-  expect(new Set(sent.flatMap((jobs) => jobs.map(({ id }) => id))).size).toBe(1);
+  const ids = new Set(sent.flatMap((jobs) => jobs.map(({ id }) => id)));
+  expect(ids.size).toBe(1);
+  for (const id of ids) expect(await client.ended(id)).toMatchObject({ state: 'succeeded' });
   await expectCleanEnd(fixture);
 });
