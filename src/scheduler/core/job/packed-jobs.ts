@@ -6,8 +6,7 @@
  * is unpacked when its turn comes near, or when somebody asks for it; then it is as if it had never been packed, since its
  * place in the order of turns is kept: see `LiveJobs`.
  */
-import { encodeJobOptions } from '../document/job-options.ts';
-import type { StoredJobOptions } from '../document/job-options.ts';
+import type { StoredJobOptions, WrittenOptions } from '../document/job-options.ts';
 import { encodeOptions } from '../document/options.ts';
 import type { TaskOptions } from '../document/document.ts';
 import { instant, jobNo } from '../ids.ts';
@@ -30,7 +29,7 @@ export interface PackedKind {
   readonly onFailure: Job['onFailure'];
   readonly output: string | null;
   readonly labels: readonly string[];
-  readonly options: StoredJobOptions;
+  readonly written: WrittenOptions;
   readonly taskId: TaskId;
   readonly taskPriority: number;
   readonly taskOptions: TaskOptions;
@@ -234,8 +233,8 @@ export class PackedJobs {
     this.#freeKinds.push(at);
   }
 
-  #textOf({ options, taskOptions, requirement, ...plain }: PackedKind): string {
-    const texts = [encodeJobOptions(options), encodeOptions(taskOptions, this.#settings)];
+  #textOf({ written, taskOptions, requirement, ...plain }: PackedKind): string {
+    const texts = [written.text, encodeOptions(taskOptions, this.#settings)];
     return JSON.stringify([plain, requirement.id, ...texts]);
   }
 }
@@ -248,7 +247,7 @@ function kindOf(job: Job, slot: Slot, tasks: TaskTable): PackedKind {
     onFailure: job.onFailure,
     output: job.output,
     labels: job.labels,
-    options: job.options,
+    written: job.written,
     taskId: tasks.id(slot),
     taskPriority: tasks.priority(slot),
     taskOptions: tasks.options(slot),
@@ -256,14 +255,14 @@ function kindOf(job: Job, slot: Slot, tasks: TaskTable): PackedKind {
   };
 }
 
-/** Without a look at the texts of options: equal ones that are two objects are found by their text. */
+/** Without a look at the texts of its task's options: equal ones that are two objects are found by their text. */
 function isOfKind(kind: PackedKind, job: Job, slot: Slot, tasks: TaskTable): boolean {
   return (
     kind.name === job.name &&
     kind.taskId === tasks.id(slot) &&
     kind.requirement === tasks.requirement(slot) &&
     kind.taskOptions === tasks.options(slot) &&
-    kind.options === job.options &&
+    kind.written.text === job.written.text &&
     kind.priority === job.submittedPriority &&
     kind.taskPriority === tasks.priority(slot) &&
     kind.maxParallel === job.maxParallel &&
