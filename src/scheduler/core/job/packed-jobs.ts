@@ -20,6 +20,7 @@ import type { Priority } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { Job } from './job.ts';
 import { idHash, uuidText, uuidWords } from './uuid-words.ts';
+import type { Words } from './uuid-words.ts';
 
 /** What jobs of one kind have in common. */
 export interface PackedKind {
@@ -63,7 +64,12 @@ export class PackedJobs {
   readonly #kindOf: Column = new Column(words);
   readonly #next: Column = new Column(words);
   readonly #previous: Column = new Column(words);
-  readonly #idWords: readonly Column[] = ID_WORDS.map(() => new Column(words));
+  readonly #idWords: readonly [Column, Column, Column, Column] = [
+    new Column(words),
+    new Column(words),
+    new Column(words),
+    new Column(words),
+  ];
   /** Ids that are no UUIDs; their words are a hash. */
   readonly #otherIds: Map<number, JobId> = new Map();
   readonly #kinds: (Counted | null)[] = [];
@@ -76,6 +82,9 @@ export class PackedJobs {
   #places = 1;
   #size = 0;
   #lastKind = 0;
+  #askedId: JobId | null = null;
+  #askedWords: Words = [0, 0, 0, 0];
+  #isAskedUuid = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -124,7 +133,7 @@ export class PackedJobs {
 
   findId(id: JobId): number {
     if (this.#size === 0) return 0;
-    const [one, two, three, four] = uuidWords(id) ?? idHash(id);
+    const [one, two, three, four] = this.#wordsOf(id);
     const hash = hashOf(one, two, three, four);
     return this.#byId.find(hash, (entry) => {
       if (this.#idWords[0]?.get(entry) !== one || this.#idWords[1]?.get(entry) !== two)
@@ -143,11 +152,9 @@ export class PackedJobs {
     this.#createdAt.set(entry, job.createdAt);
     this.#queuedAt.set(entry, tasks.queuedAt.get(slot));
     this.#kindOf.set(entry, this.#kindFor(job, slot, tasks));
-    const words = uuidWords(job.id);
-    if (words === null) this.#otherIds.set(entry, job.id);
-    for (const [at, word] of (words ?? idHash(job.id)).entries()) {
-      this.#idWords[at]?.set(entry, word);
-    }
+    const words = this.#wordsOf(job.id);
+    if (!this.#isAskedUuid) this.#otherIds.set(entry, job.id);
+    for (const at of ID_WORDS) this.#idWords[at].set(entry, words[at]);
     this.#byNo.add(entry);
     this.#byId.add(entry);
     this.#next.set(entry, 0);
@@ -191,13 +198,24 @@ export class PackedJobs {
     return taken;
   }
 
-  #words(entry: number): readonly number[] {
-    return this.#idWords.map((column) => column.get(entry));
+  #words(entry: number): Words {
+    const [one, two, three, four] = this.#idWords;
+    return [one.get(entry), two.get(entry), three.get(entry), four.get(entry)];
   }
 
   #hash(entry: number): number {
-    const [one, two, three, four] = this.#idWords as readonly [Column, Column, Column, Column];
-    return hashOf(one.get(entry), two.get(entry), three.get(entry), four.get(entry));
+    const [one, two, three, four] = this.#words(entry);
+    return hashOf(one, two, three, four);
+  }
+
+  /** A new job is looked for twice before it is packed: the words of its id are made once. */
+  #wordsOf(id: JobId): Words {
+    if (id === this.#askedId) return this.#askedWords;
+    const words = uuidWords(id);
+    this.#askedId = id;
+    this.#isAskedUuid = words !== null;
+    this.#askedWords = words ?? idHash(id);
+    return this.#askedWords;
   }
 
   #counted(entry: number): Counted {
