@@ -1,4 +1,5 @@
 /** All that a leader keeps in memory. Everything here can be built again from the store. */
+import { NewJobOptions } from './document/job-options.ts';
 import { jobNo } from './ids.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, SessionId, TermId } from './ids.ts';
 import { EventIndex } from './job/event-index.ts';
@@ -82,6 +83,7 @@ export class SchedulerState {
   readonly pauses: Map<string, Pause> = new Map();
   /** Of the jobs that need admission: those that run and those that wait. */
   readonly admissions: Admissions = new Admissions();
+  readonly newOptions: NewJobOptions = new NewJobOptions();
   /** Tasks that wait for a decision of the leader and for nothing else: see `Decide`. */
   readonly undecided: Set<Slot> = new Set();
   readonly timers: Timers = new Timers();

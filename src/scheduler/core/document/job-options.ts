@@ -138,6 +138,63 @@ function storedCancel({ event, match }: CancelOn): JsonObject {
   return { event, match: match.map((each) => [...each]) };
 }
 
+/** Options and their text, which is written with every row of the job: jobs that say the same share one. */
+export interface WrittenOptions {
+  readonly options: StoredJobOptions;
+  readonly text: string | null;
+}
+
+/** Null when there is nothing to say. */
+export const NOTHING_WRITTEN: WrittenOptions = Object.freeze({
+  options: NOTHING_STORED,
+  text: null,
+});
+
+export function writtenOptions(options: StoredJobOptions): WrittenOptions {
+  return { options, text: encodeJobOptions(options) };
+}
+
+export function readOptions(text: string | null): WrittenOptions {
+  return text === null ? NOTHING_WRITTEN : { options: decodeJobOptions(text), text };
+}
+
+/** What is said of a new job beyond its document. */
+export type NewOptions = Pick<StoredJobOptions, 'firstAt' | 'batchOf' | 'startedBy'>;
+
+/** The options of new jobs. Like jobs come one after the other, and their documents have the same object as options. */
+export class NewJobOptions {
+  #given: JobOptions = NO_JOB_OPTIONS;
+  #written: WrittenOptions = NOTHING_WRITTEN;
+
+  of(given: JobOptions, { firstAt, batchOf, startedBy }: NewOptions): WrittenOptions {
+    const isPlain = (firstAt ?? batchOf ?? startedBy) === null;
+    if (isPlain && given === this.#given) return this.#written;
+    const { keep, webhooks, fairnessKey, debounce, singleton, trace, batch } = given;
+    const { cancelOn, whenFailed } = given;
+    // Field by field: options of many shapes would make every access to one slower.
+    const written = writtenOptions({
+      keep,
+      webhooks,
+      fairnessKey,
+      debounce,
+      singleton,
+      trace,
+      batch,
+      cancelOn,
+      whenFailed,
+      firstAt,
+      batchOf,
+      priority: null,
+      runAt: null,
+      startedBy,
+    });
+    if (!isPlain) return written;
+    this.#given = given;
+    this.#written = written;
+    return written;
+  }
+}
+
 /** Of the job as it is now. */
 export function priorityOf({ priority, options }: Pick<JobRow, 'priority' | 'options'>): Priority {
   return decodeJobOptions(options).priority ?? priority;

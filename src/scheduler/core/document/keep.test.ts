@@ -3,7 +3,13 @@ import { refusalOf } from '../../../../test/rig/refusal.ts';
 import { defaultSettings } from '../settings.ts';
 import { JOB_STATES } from '../task/chart.ts';
 import { KEEPS, type Keep } from './document.ts';
-import { NO_JOB_OPTIONS, decodeJobOptions, encodeJobOptions, isUnkept } from './job-options.ts';
+import {
+  NewJobOptions,
+  NO_JOB_OPTIONS,
+  decodeJobOptions,
+  encodeJobOptions,
+  isUnkept,
+} from './job-options.ts';
 import { parseJobDocument } from './parse.ts';
 
 const parse = (fields: object) =>
@@ -35,6 +41,24 @@ test.each([['some'], [null], [true], [['none']], [{ keep: 'none' }]])(
 test('it is stored only if it is not the default', () => {
   expect(stored('all')).toBeNull();
   for (const keep of KEEPS) expect(decodeJobOptions(stored(keep, 'k')).keep).toBe(keep);
+});
+
+test('jobs that come one after the other have the options of their own documents', () => {
+  const options = new NewJobOptions();
+  const nothing = { firstAt: null, batchOf: null, startedBy: null };
+  const startedBy = { event: 'paid', id: 'e1' };
+  const [none, failed] = [parse({ keep: 'none' }).options, parse({ keep: 'failed' }).options];
+  const turns = [none, none, NO_JOB_OPTIONS, none, failed, failed, NO_JOB_OPTIONS];
+  for (const given of turns) {
+    for (const more of [nothing, { ...nothing, startedBy }, nothing]) {
+      const { options: made, text } = options.of(given, more);
+      expect(made).toEqual({ ...given, ...more, priority: null, runAt: null });
+      expect(text).toBe(encodeJobOptions(made));
+      expect(decodeJobOptions(text)).toEqual(made);
+    }
+  }
+  const first = options.of(none, nothing);
+  expect(options.of(none, nothing)).toBe(first);
 });
 
 describe('what does not remain', () => {

@@ -1,8 +1,5 @@
-import {
-  type StoredJobOptions,
-  decodeJobOptions,
-  encodeJobOptions,
-} from '../document/job-options.ts';
+import { readOptions } from '../document/job-options.ts';
+import type { StoredJobOptions, WrittenOptions } from '../document/job-options.ts';
 import { taskNo } from '../ids.ts';
 import type { Instant, JobId, JobNo, ScheduleId, TaskId, TaskNo } from '../ids.ts';
 import type { JobRow, TaskError } from '../rows.ts';
@@ -32,7 +29,7 @@ export class Job {
   readonly labels: readonly string[];
   /** As it was submitted: see `runAt`. */
   readonly submittedRunAt: Instant | null;
-  options: StoredJobOptions;
+  written: WrittenOptions;
   /** The turns that it takes together with other jobs; null for a job that takes its own. Set when it comes into
    * memory. */
   share: Share | null = null;
@@ -68,7 +65,8 @@ export class Job {
   #signals: JobSignals | null = null;
   #byId: Map<TaskId, TaskNo> | null = null;
 
-  constructor(row: JobRow) {
+  /** `written`: the options of the row. */
+  constructor(row: JobRow, written: WrittenOptions = readOptions(row.options)) {
     this.no = row.no;
     this.id = row.id;
     this.name = row.name;
@@ -81,7 +79,7 @@ export class Job {
     this.output = row.output;
     this.labels = row.labels;
     this.submittedRunAt = row.runAt;
-    this.options = decodeJobOptions(row.options);
+    this.written = written;
     this.createdAt = row.createdAt;
     this.state = row.state;
     this.run = row.run;
@@ -96,11 +94,11 @@ export class Job {
   static queued(
     own: Pick<JobRow, 'no' | 'id' | 'createdAt'>,
     kind: Pick<JobRow, 'name' | 'priority' | 'maxParallel' | 'onFailure' | 'output' | 'labels'> & {
-      readonly options: StoredJobOptions;
+      readonly written: WrittenOptions;
     },
   ): Job {
     // Field by field, as everywhere: rows of another shape would make every access to one slower.
-    const job = new Job({
+    const row: JobRow = {
       no: own.no,
       id: own.id,
       name: kind.name,
@@ -113,7 +111,7 @@ export class Job {
       output: kind.output,
       labels: kind.labels,
       runAt: null,
-      options: null,
+      options: kind.written.text,
       createdAt: own.createdAt,
       state: 'queued',
       run: 1,
@@ -122,9 +120,12 @@ export class Job {
       error: null,
       startedAt: null,
       finishedAt: null,
-    });
-    job.options = kind.options;
-    return job;
+    };
+    return new Job(row, kind.written);
+  }
+
+  get options(): StoredJobOptions {
+    return this.written.options;
   }
 
   get priority(): Priority {
@@ -188,7 +189,7 @@ export function jobRow(job: Job): JobRow {
     output: job.output,
     labels: job.labels,
     runAt: job.submittedRunAt,
-    options: encodeJobOptions(job.options),
+    options: job.written.text,
     createdAt: job.createdAt,
     state: job.state,
     run: job.run,

@@ -6,8 +6,7 @@
  * is unpacked when its turn comes near, or when somebody asks for it; then it is as if it had never been packed, since its
  * place in the order of turns is kept: see `LiveJobs`.
  */
-import { encodeJobOptions } from '../document/job-options.ts';
-import type { StoredJobOptions } from '../document/job-options.ts';
+import type { StoredJobOptions, WrittenOptions } from '../document/job-options.ts';
 import { encodeOptions } from '../document/options.ts';
 import type { TaskOptions } from '../document/document.ts';
 import { instant, jobNo } from '../ids.ts';
@@ -21,6 +20,7 @@ import type { Priority } from '../task/chart.ts';
 import type { Slot, TaskTable } from '../task/table.ts';
 import type { Job } from './job.ts';
 import { idHash, uuidText, uuidWords } from './uuid-words.ts';
+import type { Words } from './uuid-words.ts';
 
 /** What jobs of one kind have in common. */
 export interface PackedKind {
@@ -30,7 +30,7 @@ export interface PackedKind {
   readonly onFailure: Job['onFailure'];
   readonly output: string | null;
   readonly labels: readonly string[];
-  readonly options: StoredJobOptions;
+  readonly written: WrittenOptions;
   readonly taskId: TaskId;
   readonly taskPriority: number;
   readonly taskOptions: TaskOptions;
@@ -64,7 +64,12 @@ export class PackedJobs {
   readonly #kindOf: Column = new Column(words);
   readonly #next: Column = new Column(words);
   readonly #previous: Column = new Column(words);
-  readonly #idWords: readonly Column[] = ID_WORDS.map(() => new Column(words));
+  readonly #idWords: readonly [Column, Column, Column, Column] = [
+    new Column(words),
+    new Column(words),
+    new Column(words),
+    new Column(words),
+  ];
   /** Ids that are no UUIDs; their words are a hash. */
   readonly #otherIds: Map<number, JobId> = new Map();
   readonly #kinds: (Counted | null)[] = [];
@@ -77,6 +82,9 @@ export class PackedJobs {
   #places = 1;
   #size = 0;
   #lastKind = 0;
+  #askedId: JobId | null = null;
+  #askedWords: Words = [0, 0, 0, 0];
+  #isAskedUuid = false;
 
   constructor(settings: Settings) {
     this.#settings = settings;
@@ -125,7 +133,7 @@ export class PackedJobs {
 
   findId(id: JobId): number {
     if (this.#size === 0) return 0;
-    const [one, two, three, four] = uuidWords(id) ?? idHash(id);
+    const [one, two, three, four] = this.#wordsOf(id);
     const hash = hashOf(one, two, three, four);
     return this.#byId.find(hash, (entry) => {
       if (this.#idWords[0]?.get(entry) !== one || this.#idWords[1]?.get(entry) !== two)
@@ -144,11 +152,9 @@ export class PackedJobs {
     this.#createdAt.set(entry, job.createdAt);
     this.#queuedAt.set(entry, tasks.queuedAt.get(slot));
     this.#kindOf.set(entry, this.#kindFor(job, slot, tasks));
-    const words = uuidWords(job.id);
-    if (words === null) this.#otherIds.set(entry, job.id);
-    for (const [at, word] of (words ?? idHash(job.id)).entries()) {
-      this.#idWords[at]?.set(entry, word);
-    }
+    const words = this.#wordsOf(job.id);
+    if (!this.#isAskedUuid) this.#otherIds.set(entry, job.id);
+    for (const at of ID_WORDS) this.#idWords[at].set(entry, words[at]);
     this.#byNo.add(entry);
     this.#byId.add(entry);
     this.#next.set(entry, 0);
@@ -192,13 +198,24 @@ export class PackedJobs {
     return taken;
   }
 
-  #words(entry: number): readonly number[] {
-    return this.#idWords.map((column) => column.get(entry));
+  #words(entry: number): Words {
+    const [one, two, three, four] = this.#idWords;
+    return [one.get(entry), two.get(entry), three.get(entry), four.get(entry)];
   }
 
   #hash(entry: number): number {
-    const [one, two, three, four] = this.#idWords as readonly [Column, Column, Column, Column];
-    return hashOf(one.get(entry), two.get(entry), three.get(entry), four.get(entry));
+    const [one, two, three, four] = this.#words(entry);
+    return hashOf(one, two, three, four);
+  }
+
+  /** A new job is looked for twice before it is packed: the words of its id are made once. */
+  #wordsOf(id: JobId): Words {
+    if (id === this.#askedId) return this.#askedWords;
+    const words = uuidWords(id);
+    this.#askedId = id;
+    this.#isAskedUuid = words !== null;
+    this.#askedWords = words ?? idHash(id);
+    return this.#askedWords;
   }
 
   #counted(entry: number): Counted {
@@ -234,8 +251,8 @@ export class PackedJobs {
     this.#freeKinds.push(at);
   }
 
-  #textOf({ options, taskOptions, requirement, ...plain }: PackedKind): string {
-    const texts = [encodeJobOptions(options), encodeOptions(taskOptions, this.#settings)];
+  #textOf({ written, taskOptions, requirement, ...plain }: PackedKind): string {
+    const texts = [written.text, encodeOptions(taskOptions, this.#settings)];
     return JSON.stringify([plain, requirement.id, ...texts]);
   }
 }
@@ -248,7 +265,7 @@ function kindOf(job: Job, slot: Slot, tasks: TaskTable): PackedKind {
     onFailure: job.onFailure,
     output: job.output,
     labels: job.labels,
-    options: job.options,
+    written: job.written,
     taskId: tasks.id(slot),
     taskPriority: tasks.priority(slot),
     taskOptions: tasks.options(slot),
@@ -256,14 +273,14 @@ function kindOf(job: Job, slot: Slot, tasks: TaskTable): PackedKind {
   };
 }
 
-/** Without a look at the texts of options: equal ones that are two objects are found by their text. */
+/** Without a look at the texts of its task's options: equal ones that are two objects are found by their text. */
 function isOfKind(kind: PackedKind, job: Job, slot: Slot, tasks: TaskTable): boolean {
   return (
     kind.name === job.name &&
     kind.taskId === tasks.id(slot) &&
     kind.requirement === tasks.requirement(slot) &&
     kind.taskOptions === tasks.options(slot) &&
-    kind.options === job.options &&
+    kind.written.text === job.written.text &&
     kind.priority === job.submittedPriority &&
     kind.taskPriority === tasks.priority(slot) &&
     kind.maxParallel === job.maxParallel &&

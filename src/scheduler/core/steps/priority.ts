@@ -1,4 +1,5 @@
 /** A live job becomes more or less urgent. What runs goes on; what is ready changes its lane. */
+import { writtenOptions } from '../document/job-options.ts';
 import { MillraceError } from '../errors.ts';
 import type { SetPriority } from '../event.ts';
 import type { Job } from '../job/job.ts';
@@ -37,7 +38,7 @@ function change(context: StepContext, job: Job, priority: Priority): void {
   // Out of their lanes before the priority says another one. A limit may send one that it had parked into its lane
   // meanwhile: that one is taken out as well.
   for (const slot of ready) queue.remove(slot);
-  job.options = { ...job.options, priority };
+  job.written = writtenOptions({ ...job.options, priority });
   for (const slot of ready) queue.add(slot);
   admissions.reorder(job);
   context.writeJob(job);

@@ -1,4 +1,5 @@
 /** A job that waits for its time is given another one, or starts now. */
+import { writtenOptions } from '../document/job-options.ts';
 import { momentText } from '../document/moment.ts';
 import { MillraceError } from '../errors.ts';
 import type { Reschedule } from '../event.ts';
@@ -43,7 +44,7 @@ function whyNot(job: Job, at: Instant, now: Instant): string | null {
 function change(context: StepContext, job: Job, at: Instant): void {
   const { tasks } = context.state;
   const before = job.runAt === null ? null : momentText(job.runAt);
-  job.options = { ...job.options, runAt: at };
+  job.written = writtenOptions({ ...job.options, runAt: at });
   context.writeJob(job);
   context.logJob('job.rescheduled', job, { runAt: momentText(at), before });
   // None has begun, so the time of the job is all that they wait for. The timers of the old time no longer fit.

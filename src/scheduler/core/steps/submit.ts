@@ -1,7 +1,7 @@
 /** A job comes into being: all of it in one transaction, or none. */
 import type { JobDocument, LimitFigures, TaskDocument, TaskOptions } from '../document/document.ts';
-import { NO_JOB_OPTIONS, decodeJobOptions, encodeJobOptions } from '../document/job-options.ts';
-import type { StartedBy } from '../document/job-options.ts';
+import { decodeJobOptions, encodeJobOptions } from '../document/job-options.ts';
+import type { StartedBy, WrittenOptions } from '../document/job-options.ts';
 import { labelsOf } from '../document/labels.ts';
 import { momentText } from '../document/moment.ts';
 import { encodeOptions } from '../document/options.ts';
@@ -58,8 +58,9 @@ export function createJob(
   const batched = inBatch(context, id, given);
   const document = batched?.document ?? given;
   const start = batched?.start ?? startOf(context, id, document);
-  const row = newRow(context, id, document, start, origin);
-  const job = new Job(row);
+  const written = optionsOf(context.state, document, start, origin);
+  const row = newRow(context, id, document, start, origin, written.text);
+  const job = new Job(row, written);
   state.addJob(job, document.tasks[0]?.executor ?? '');
   context.newJobs.push(job);
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
@@ -97,25 +98,32 @@ function startIfFull(context: StepContext, job: Job): void {
   makeReady(context, slot);
 }
 
+function optionsOf(
+  { newOptions }: SchedulerState,
+  { options }: JobDocument,
+  { firstAt, batchOf = null }: Start,
+  { scheduleId, startedBy }: Origin,
+): WrittenOptions {
+  // The runs of a schedule have nothing to do with whoever has made it.
+  const isOwn = scheduleId === undefined || options.trace === null;
+  const given = isOwn ? options : { ...options, trace: null };
+  return newOptions.of(given, { firstAt, batchOf, startedBy: startedBy ?? null });
+}
+
 function newRow(
   context: StepContext,
   id: JobId,
   document: JobDocument,
   start: Start,
   origin: Origin,
+  options: string | null,
 ): JobRow {
-  const { runAt, firstAt } = start;
-  const batchOf = start.batchOf ?? null;
+  const { runAt } = start;
   const scheduleId = origin.scheduleId ?? null;
-  const startedBy = origin.startedBy ?? null;
   const no = context.state.nextJobNo;
   context.state.nextJobNo = jobNo(no + 1);
   const { name, priority, idempotencyKey, maxParallel, onFailure, totalMs, output } = document;
   const { labels } = document;
-  // The runs of a schedule have nothing to do with whoever has made it.
-  const options = scheduleId === null ? document.options : { ...document.options, trace: null };
-  const hasOptions =
-    options !== NO_JOB_OPTIONS || firstAt !== null || batchOf !== null || startedBy !== null;
   return {
     no,
     id,
@@ -129,9 +137,7 @@ function newRow(
     output,
     labels,
     runAt,
-    options: hasOptions
-      ? encodeJobOptions({ ...options, firstAt, batchOf, priority: null, runAt: null, startedBy })
-      : null,
+    options,
     createdAt: context.now,
     state: 'queued',
     run: 1,
