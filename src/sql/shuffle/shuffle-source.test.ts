@@ -12,7 +12,7 @@ import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
 import type { MapOutput, PartitionChunk, PartitionRange } from '../../scheduler/contract/index.ts';
 import type { ShuffleChannel } from '../../edge/grpc/index.ts';
 
-const MIB = 2 ** 20;
+const CHUNK = 256 * 1_024;
 const NEVER = new AbortController().signal;
 
 const RANGE: PartitionRange = {
@@ -50,18 +50,18 @@ const ranges = (all: readonly PartitionChunk[]): readonly (readonly number[])[] 
   all.map(({ startOffset, endOffset, payload }) => [startOffset, endOffset, payload.length]);
 
 test('chunks carry their offsets, the watermark, and whether the partition is final', async () => {
-  const fetch = await served([[bytes(MIB + 10), bytes(20, 2)]]);
+  const fetch = await served([[bytes(CHUNK + 10), bytes(20, 2)]]);
   const all = await fetch();
   expect(ranges(all)).toEqual([
-    [0, MIB, MIB],
-    [MIB, MIB + 10, 10],
-    [MIB + 10, MIB + 30, 20],
+    [0, CHUNK, CHUNK],
+    [CHUNK, CHUNK + 10, 10],
+    [CHUNK + 10, CHUNK + 30, 20],
   ]);
   for (const chunk of all) {
-    expect(chunk).toMatchObject({ watermarkOffset: MIB + 30, isFinalized: true, epoch: 5 });
+    expect(chunk).toMatchObject({ watermarkOffset: CHUNK + 30, isFinalized: true, epoch: 5 });
   }
   const whole = Buffer.concat(all.map(({ payload }) => payload));
-  expect(Buffer.compare(whole, Buffer.concat([bytes(MIB + 10), bytes(20, 2)]))).toBe(0);
+  expect(Buffer.compare(whole, Buffer.concat([bytes(CHUNK + 10), bytes(20, 2)]))).toBe(0);
 });
 
 test('a range is served wherever it begins and ends, in any order', async () => {

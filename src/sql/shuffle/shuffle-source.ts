@@ -13,8 +13,12 @@ import { bytesOf } from './output-index.ts';
 import type { Segment } from './output-index.ts';
 import type { OutputStore } from './output-store.ts';
 
-/** Large enough that a message costs little, small enough that many readers fit into memory. */
-const CHUNK_BYTES: number = 2 ** 20;
+/**
+ * Large enough that a message costs little, small enough that its buffers die young. Measured between two workers that
+ * fetch from each other: with chunks of 1 MiB they outlive a scavenge, the collector marks the whole heap over and over,
+ * and a byte costs three times the processor time; with chunks of 128 KiB it costs a fifth more.
+ */
+const CHUNK_BYTES: number = 256 * 1_024;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /** What is needed of a store to serve it. */
