@@ -62,6 +62,6 @@ test('an event that is sent again after its leader was killed starts nothing twi
   );
   const ids = new Set(sent.flatMap((jobs) => jobs.map(({ id }) => id)));
   expect(ids.size).toBe(1);
-  for (const id of ids) expect(await client.ended(id)).toMatchObject({ state: 'succeeded' });
+  for (const id of ids) expect(await client.ended(id ?? '')).toMatchObject({ state: 'succeeded' });
   await expectCleanEnd(fixture);
 });
