@@ -145,7 +145,7 @@ export interface WrittenOptions {
 }
 
 /** Null when there is nothing to say. */
-export const NOTHING_WRITTEN: WrittenOptions = Object.freeze({
+const NOTHING_WRITTEN: WrittenOptions = Object.freeze({
   options: NOTHING_STORED,
   text: null,
 });
