@@ -325,13 +325,17 @@ test('transactional-enqueue: an order and its job exist together or not at all',
     return JSON.stringify(seen) === JSON.stringify(shipped);
   };
   await until(look, 'order A-1 is not shipped', TIMEOUT_MS);
-  // One job for the one order that was committed; what it did and its end are one transaction.
-  const [row] = await sql`
-    select (select count(*) from millrace.job)::int as jobs,
-           (select count(*) from millrace.inbox)::int as inbox,
-           (select result from millrace.completion) as result,
-           (select amount from stock where item = 'kettle') as kettles`;
-  expect(row).toEqual({ jobs: 1, inbox: 0, result: '{"order":"A-1","left":8}', kettles: 8 });
+  // One job for the one order that was committed; what it did and its end are one transaction. The tables follow the journal.
+  const row = async (): Promise<object | undefined> => {
+    const rows = await sql<object[]>`
+      select (select count(*) from millrace.job)::int as jobs,
+             (select count(*) from millrace.inbox)::int as inbox,
+             (select result from millrace.completion) as result,
+             (select amount from stock where item = 'kettle') as kettles`;
+    return rows[0];
+  };
+  const expected = { jobs: 1, inbox: 0, result: '{"order":"A-1","left":8}', kettles: 8 };
+  await vi.waitFor(async () => expect(await row()).toEqual(expected), { timeout: TIMEOUT_MS });
   await node.stop();
 });
 
