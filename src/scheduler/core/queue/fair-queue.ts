@@ -136,10 +136,11 @@ export class FairQueue {
     if (!line.isIn) this.#standAgain(line);
   }
 
+  /** It is not in the heap. One without jobs stays out of it: the next that is packed brings it back. */
   #standAgain(line: PackedLine): void {
-    if (line.size === 0) return;
+    line.isIn = line.size > 0;
+    if (!line.isIn) return;
     line.refresh();
-    line.isIn = true;
     this.#heap.push(line);
   }
 
