@@ -71,6 +71,18 @@ test('ranges that one task reads together have the same rows', async () => {
   }
 });
 
+test('the first rows of all are chosen where each task has too many of them for one', async () => {
+  const first = [
+    'SELECT id, kind FROM events QUALIFY row_number() OVER (ORDER BY amount DESC, id) <= 400',
+    'SELECT id, kind FROM events QUALIFY rank() OVER (ORDER BY user_id) <= 40',
+    'SELECT * FROM (SELECT id, dense_rank() OVER (ORDER BY amount) AS d FROM events) WHERE d = 3',
+  ];
+  for (const sql of first) {
+    const { answer } = await local.planned.answer(sql, settings(3));
+    expect([sql, await here.oracle.judge(sql, answer, {})]).toEqual([sql, null]);
+  }
+});
+
 test('what depends on rows beyond the range, and a little input, stay in one task', async () => {
   const whole = [
     'SELECT id, lag(id) OVER (ORDER BY id) FROM events',

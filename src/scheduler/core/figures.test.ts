@@ -31,6 +31,31 @@ test('metrics count waiting and running tasks, and those that no node can run', 
   });
 });
 
+test.each([0, 1, Infinity])(
+  'the oldest unfit task is known after those before it were cancelled, with %d unpacked jobs',
+  (unpackedJobs) => {
+    const world = new Harness({ unpackedJobs });
+    const tasks = [echo('a', { placement: { capabilities: { gpu: 'nvidia' } } })];
+    const shared = { fairnessKey: 'tenant', tasks };
+    for (const name of ['first', 'second', 'third']) {
+      world.submit({ name, tasks });
+      world.submit({ name: `${name}-shared`, ...shared });
+      world.advance(1_000);
+    }
+    const cancel = (name: string): void => {
+      world.cancel(name);
+      world.cancel(`${name}-shared`);
+    };
+    expect(figures(world.state, world.now)).toMatchObject({ unfitTasks: 6, unfitMs: 3_000 });
+    cancel('first');
+    expect(figures(world.state, world.now)).toMatchObject({ unfitTasks: 4, unfitMs: 2_000 });
+    cancel('second');
+    expect(figures(world.state, world.now)).toMatchObject({ unfitTasks: 2, unfitMs: 1_000 });
+    cancel('third');
+    expect(figures(world.state, world.now)).toMatchObject({ unfitTasks: 0, unfitMs: null });
+  },
+);
+
 test('a task that waits for a busy or draining node does not count as unfit', () => {
   const world = new Harness();
   world.node('w1');

@@ -136,3 +136,19 @@ test('a long queue is packed, and a short one is not', () => {
   expect(order).toEqual(Array.from({ length: 100 }, (_, at) => `job-${at}`));
   expect(world.state.jobs.packed.size).toBe(0);
 });
+
+test('jobs are packed and served again after all that waited were cancelled', () => {
+  const world = new Harness({ unpackedJobs: 100, checks: false });
+  const submit = (name: string, count: number): void => {
+    for (let at = 0; at < count; at += 1)
+      world.submit({ name: `${name}-${at}`, tasks: [echo('a')] }, { id: `${name}-${at}` as JobId });
+  };
+  submit('first', 200);
+  expect(world.state.jobs.packed.size).toBe(100);
+  // The newest first: no packed job is left when the empty queues of the others are swept.
+  for (let at = 199; at >= 100; at -= 1) world.cancel(`first-${at}` as JobId);
+  for (let at = 0; at < 100; at += 1) world.cancel(`first-${at}` as JobId);
+  submit('second', 200);
+  expect(world.state.jobs.packed.size).toBe(100);
+  expect(world.node('w1', { slots: 200 }).poll(200)).toHaveLength(200);
+});

@@ -72,13 +72,23 @@ export class FairQueue {
     return count;
   }
 
-  /** When a task was queued that will be among the next, without a look at whose turn it really is. */
+  /** When a task was queued that will be among the next, without a look at whose turn it really is. What is empty leaves
+   * its place. */
   firstQueuedAt(tasks: TaskTable): Instant | null {
-    const turn = this.#heap.peek();
-    if (turn instanceof PackedLine) return turn.firstQueuedAt;
-    const queue = turn instanceof ShareTurn ? turn.heap.peek() : turn;
-    if (queue === undefined || queue.size === 0) return null;
-    return instant(tasks.queuedAt.get(queue.first()));
+    for (;;) {
+      const turn = this.#heap.peek();
+      if (turn === undefined) return null;
+      if (turn instanceof PackedLine) {
+        if (turn.size > 0) return turn.firstQueuedAt;
+        this.#heap.pop();
+        turn.isIn = false;
+      } else {
+        const queue = turn instanceof ShareTurn ? turn.heap.peek() : turn;
+        if (queue === undefined) this.#dropFirstShare(turn as ShareTurn);
+        else if (queue.size > 0) return instant(tasks.queuedAt.get(queue.first()));
+        else this.#dropFirst(queue, turn instanceof ShareTurn ? turn.heap : this.#heap);
+      }
+    }
   }
 
   add(slot: Slot, tasks: TaskTable, at: 'front' | 'back'): JobQueue {
@@ -136,10 +146,11 @@ export class FairQueue {
     if (!line.isIn) this.#standAgain(line);
   }
 
+  /** It is not in the heap. One without jobs stays out of it: the next that is packed brings it back. */
   #standAgain(line: PackedLine): void {
-    if (line.size === 0) return;
+    line.isIn = line.size > 0;
+    if (!line.isIn) return;
     line.refresh();
-    line.isIn = true;
     this.#heap.push(line);
   }
 
@@ -152,9 +163,7 @@ export class FairQueue {
   /** Whether the first queue of the heap is the one to take from; if not, it has left its place there. */
   #isNext(queue: JobQueue, heap: { pop(): unknown }, onParked: (queue: JobQueue) => void): boolean {
     if (queue.size === 0) {
-      heap.pop();
-      this.#vacant -= 1;
-      this.#forget(queue);
+      this.#dropFirst(queue, heap);
     } else if (queue.job.atLimit) {
       heap.pop();
       queue.standing = 'parked';
@@ -167,6 +176,13 @@ export class FairQueue {
       return true;
     }
     return false;
+  }
+
+  /** It is the first of the heap, and empty. */
+  #dropFirst(queue: JobQueue, heap: { pop(): unknown }): void {
+    heap.pop();
+    this.#vacant -= 1;
+    this.#forget(queue);
   }
 
   /** The queue's job is below its limit again. False if its tasks have gone meanwhile. */

@@ -9,7 +9,7 @@ import { castTo } from '../logical/type.ts';
 import { expressionStats } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
 import { windowNonDeterminism } from './determinism.ts';
-import { distributeWindow } from './distribute-window.ts';
+import { distributeWindow, windowSteps } from './distribute-window.ts';
 import { column, columnsOf, moved } from './expressions.ts';
 import { isPartitioned, isPartitionedOn } from './partitioning.ts';
 import { project } from './relations.ts';
@@ -96,6 +96,8 @@ export function distributeRanked(
   const kept = project(partial, columnsOf(input.relation.output));
   const nonDeterministic = windowNonDeterminism(call, input.relation.output);
   const before = applied(kept, input, { rows, nonDeterministic });
+  // What is left is too much for one task. In ranges the rank is a sum, which no partial filter is held against.
+  if (windowSteps(context, window, before) !== null) return null;
   return { partial, window: distributeWindow(context, window, before) };
 }
 

@@ -18,17 +18,30 @@ export function distributeWindow(
   relation: Window,
   input: Subplan,
 ): Subplan {
-  const isLocal = relation.calls.every((call) =>
-    isPartitionedOn(input.partitioning, call.partitionBy),
+  const steps = windowSteps(context, relation, input);
+  if (steps !== null) return inSteps(context, relation, steps, input);
+  const isLocal = isWhereRowsAre(relation, input);
+  const there = isLocal ? input : repartitionBy(context, input, sharedKeys(relation));
+  return withWindow(there, relation.calls);
+}
+
+function isWhereRowsAre({ calls }: Window, { partitioning }: Subplan): boolean {
+  return (
+    !isPartitioned(partitioning) ||
+    calls.every((call) => isPartitionedOn(partitioning, call.partitionBy))
   );
-  if (isLocal || !isPartitioned(input.partitioning)) return withWindow(input, relation.calls);
-  const keys = sharedKeys(relation);
-  if (!keys.some(({ type }) => isHashable(type))) {
-    const steps = stepsOf(relation.calls);
-    if (steps !== null && pays(context, steps, input))
-      return inSteps(context, relation, steps, input);
-  }
-  return withWindow(repartitionBy(context, input, keys), relation.calls);
+}
+
+/** Of a window that is computed in several of them; null if it is a single operator over all rows of its partitions. */
+export function windowSteps(
+  context: DistributeContext,
+  relation: Window,
+  input: Subplan,
+): readonly Step[] | null {
+  if (isWhereRowsAre(relation, input)) return null;
+  if (sharedKeys(relation).some(({ type }) => isHashable(type))) return null;
+  const steps = stepsOf(relation.calls);
+  return steps !== null && pays(context, steps, input) ? steps : null;
 }
 
 /** The keys by which all calls partition. */
@@ -39,7 +52,7 @@ function sharedKeys({ calls }: Pick<Window, 'calls'>): readonly Expression[] {
 }
 
 /** Calls that are computed together, by their places in the window. */
-interface Step {
+export interface Step {
   readonly kind: 'total' | 'running' | 'partitioned';
   readonly places: readonly number[];
 }
