@@ -1,5 +1,6 @@
-import { taskKey } from '../core/index.ts';
+import { isTerminal, taskKey } from '../core/index.ts';
 import type { Batch, JobId, JobNo, TaskRef } from '../core/index.ts';
+import { WaitingInputs } from './waiting-inputs.ts';
 
 /** The characters of text that are cached, of each kind. */
 const CHARACTERS_MAX = 16 * 1024 * 1024;
@@ -12,7 +13,7 @@ const ENTRY = 100;
  * from the store, so forgetting costs a look and nothing else.
  */
 export class PayloadCache {
-  readonly inputs: RecentTexts<TaskRef> = new RecentTexts(keyOf);
+  readonly inputs: InputTexts = new InputTexts();
   readonly results: RecentTexts<TaskRef> = new RecentTexts(keyOf);
   /** Results of called jobs: their callers get them again whenever they run again, and a task that calls many runs
    * again for each of them. */
@@ -20,7 +21,7 @@ export class PayloadCache {
 
   /** Called with each committed batch, in order. */
   learn(batch: Batch): void {
-    for (const spec of batch.specInserts) this.inputs.set(spec, spec.input);
+    this.inputs.learn(batch);
     // A new run: its result will be another one.
     for (const ref of batch.archived) this.results.forget(ref);
     if (batch.results.length === 0) return;
@@ -28,6 +29,30 @@ export class PayloadCache {
     for (const { no, finishedAt } of batch.jobUpdates) if (finishedAt !== null) ended.add(no);
     // No task of a job that has ended will ask for a result.
     for (const row of batch.results) if (!ended.has(row.jobNo)) this.results.set(row, row.body);
+  }
+}
+
+/** Those of jobs that wait for long as well, if they are small. */
+export class InputTexts {
+  readonly #recent: RecentTexts<TaskRef> = new RecentTexts(keyOf);
+  readonly #waiting: WaitingInputs = new WaitingInputs();
+
+  get(ref: TaskRef): string | null | undefined {
+    const waiting = ref.taskNo === 0 ? this.#waiting.get(ref.jobNo) : undefined;
+    return waiting === undefined ? this.#recent.get(ref) : waiting;
+  }
+
+  learn({ specInserts, taskInserts, taskUpdates }: Batch): void {
+    for (const spec of specInserts) {
+      const isKept = spec.taskNo === 0 && this.#waiting.set(spec.jobNo, spec.input);
+      if (!isKept) this.#recent.set(spec, spec.input);
+    }
+    // Nobody asks any more.
+    for (const rows of [taskInserts, taskUpdates]) {
+      for (const { jobNo, taskNo, state } of rows) {
+        if (taskNo === 0 && isTerminal(state)) this.#waiting.delete(jobNo);
+      }
+    }
   }
 }
 

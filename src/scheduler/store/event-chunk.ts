@@ -83,38 +83,40 @@ function chunkOf(events: readonly EventRow[], form: ChunkForm): EventChunk {
   return { firstSeq, lastSeq, at, jobMin, jobMax, body };
 }
 
+/** One walk over the events tells which columns have more than one value: most have not, and no list is made for those. */
 function bodyOf(events: readonly EventRow[], newest: Instant, jobMin: number): string {
-  const kinds: Cell[] = [];
-  const ages: Cell[] = [];
-  const jobs: Cell[] = [];
-  const tasks: Cell[] = [];
-  const nodes: Cell[] = [];
-  const runs: Cell[] = [];
-  const attempts: Cell[] = [];
-  const fences: Cell[] = [];
-  const details: Cell[] = [];
-  // One walk over the events, not one for each column: there are eight events for a job.
+  const first = events[0] as EventRow;
+  const varies = { ...SAME };
   for (const event of events) {
-    const { jobNo: job } = event;
-    kinds.push(logKindNumber(event.kind));
-    ages.push(newest - event.at);
-    jobs.push(job === null ? null : job - jobMin);
-    tasks.push(event.taskNo);
-    nodes.push(event.nodeId);
-    runs.push(event.run);
-    attempts.push(event.attempt);
-    fences.push(event.fence);
-    details.push(event.detail);
+    if (event.kind !== first.kind) varies.kind = true;
+    if (event.at !== first.at) varies.at = true;
+    if (event.jobNo !== first.jobNo) varies.jobNo = true;
+    if (event.taskNo !== first.taskNo) varies.taskNo = true;
+    if (event.nodeId !== first.nodeId) varies.nodeId = true;
+    if (event.run !== first.run) varies.run = true;
+    if (event.attempt !== first.attempt) varies.attempt = true;
+    if (event.fence !== first.fence) varies.fence = true;
+    if (event.detail !== first.detail) varies.detail = true;
   }
-  const columns = [kinds, ages, jobs, tasks, nodes, runs, attempts, fences, details];
-  return JSON.stringify(columns.map(shortened));
+  const column = (isList: boolean, of: (event: EventRow) => Cell): Column =>
+    isList ? events.map(of) : of(first);
+  return JSON.stringify([
+    column(varies.kind, ({ kind }) => logKindNumber(kind)),
+    column(varies.at, ({ at }) => newest - at),
+    column(varies.jobNo, ({ jobNo: job }) => (job === null ? null : job - jobMin)),
+    column(varies.taskNo, ({ taskNo }) => taskNo),
+    column(varies.nodeId, ({ nodeId }) => nodeId),
+    column(varies.run, ({ run }) => run),
+    column(varies.attempt, ({ attempt }) => attempt),
+    column(varies.fence, ({ fence }) => fence),
+    column(varies.detail, ({ detail }) => detail),
+  ]);
 }
 
-function shortened(cells: readonly Cell[]): Column {
-  const first = cells[0] ?? null;
-  for (const cell of cells) if (cell !== first) return cells;
-  return first;
-}
+const SAME = {
+  ...{ kind: false, at: false, jobNo: false, taskNo: false, nodeId: false },
+  ...{ run: false, attempt: false, fence: false, detail: false },
+};
 
 export function eventsIn({ firstSeq, lastSeq, at, jobMin, body }: EventChunk): EventRow[] {
   const read = JSON.parse(body) as readonly Column[] | { readonly blocks: readonly Block[] };

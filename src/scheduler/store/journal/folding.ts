@@ -8,7 +8,7 @@ import { type Batch, isMillraceError, type MillraceError, type TermId } from '..
 import type { Counters } from '../store.ts';
 import { catchUp, foldOne, notFolded } from './catch-up.ts';
 import { FoldedLayers } from './folded-layers.ts';
-import { LeasedTasks } from './leased.ts';
+import { LiveTasks } from './live-tasks.ts';
 import type { PackedBatch } from './pack.ts';
 import { Pending } from './pending.ts';
 import type { JournalTables } from './port.ts';
@@ -46,7 +46,7 @@ export class Folding {
   readonly #options: FoldingOptions;
   readonly #backoff = new Backoff(RETRY);
   /** By the commits of this term. */
-  readonly leased: LeasedTasks = new LeasedTasks();
+  readonly live: LiveTasks = new LiveTasks();
   /** What is in the tables, and need not be read from there. */
   readonly folded: FoldedLayers;
   #head: Counters;
@@ -103,7 +103,7 @@ export class Folding {
       this.#close('all');
       this.#open.add(term, batch, length, chunks);
     }
-    this.leased.add(batch);
+    this.live.add(batch);
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;

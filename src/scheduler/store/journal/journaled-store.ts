@@ -17,8 +17,10 @@ import { checkBatch } from '../row-checks.ts';
 import { type Campaign, type Candidacy, refKey, type Store, type Term } from '../store.ts';
 import { FollowedJournal } from './followed-journal.ts';
 import { catchUp } from './catch-up.ts';
+import { EndedTerms } from './ended-terms.ts';
 import { Folding } from './folding.ts';
 import { InFlight } from './in-flight.ts';
+import type { LiveTasks } from './live-tasks.ts';
 import * as overlay from './overlay.ts';
 import { packBatch } from './pack.ts';
 import type { JournalOptions } from './journal-options.ts';
@@ -27,8 +29,6 @@ import { unproven } from './proof.ts';
 
 /** For a leader that steps down to leave tidy tables; the next one can do it as well. */
 const LEAVING_MS = 3_000;
-/** Calls of a term do not come later than this. */
-const ENDED_MAX = 100;
 
 export function journaled(tables: JournalTables, options: JournalOptions): Store {
   const journal = new Journal(tables, options);
@@ -117,6 +117,8 @@ function overlaid(tables: JournalTables, journal: Journal): Overlaid {
       return 'value' in known ? known.value : tables.jobIdForKey(shard, key);
     },
     steps: async (shard, ref, run) => {
+      // Thousands of tasks are given out again when their worker has ended.
+      if ((await journal.live(shard))?.isWithoutSteps(ref) === true) return [];
       const read = () => tables.steps(shard, ref, run);
       const steps = await overlay.stepsOf(await journal.layers(shard), ref, run, read);
       return 'ask' in steps ? journal.afterFold(shard, read) : steps;
@@ -152,16 +154,13 @@ interface Led {
   readonly inFlight: InFlight;
 }
 
-const nameOf = ({ shard, epoch, id }: Term): string => `${shard}/${epoch}/${id}`;
-
 class Journal {
   readonly #tables: JournalTables;
   readonly #options: JournalOptions;
   readonly #led: Map<number, Led> = new Map();
   /** Of shards that are not led from here. */
   readonly #followed: Map<number, FollowedJournal> = new Map();
-  /** Terms that were led from here. */
-  readonly #ended: Set<string> = new Set();
+  readonly #ended: EndedTerms = new EndedTerms();
   #turn: Promise<unknown> = Promise.resolve();
 
   constructor(tables: JournalTables, options: JournalOptions) {
@@ -195,7 +194,7 @@ class Journal {
     await folding.room();
     checkBatch(batch, inFlight.head ?? folding.head);
     checkUnique(batch);
-    const left = unproven(batch, [...inFlight.layers, ...folding.layers], folding.leased);
+    const left = unproven(batch, [...inFlight.layers, ...folding.layers], folding.live);
     const { commitNo, lastSeq, nextJobNo, events } = batch;
     const packed = packBatch(batch, this.#options.chunkForm);
     const counters = { commitNo, lastSeq, nextJobNo, eventCount: events.length };
@@ -308,6 +307,11 @@ class Journal {
     return overlay.isWhole(readable, id) ? readable : this.layers(shard);
   }
 
+  /** Undefined where nobody leads through this store. */
+  async live(shard: number): Promise<LiveTasks | undefined> {
+    return (await this.#led.get(shard)?.folding)?.live;
+  }
+
   async unfolded(shard: number): Promise<number | null> {
     const folding = await this.#led.get(shard)?.folding;
     return folding === undefined ? null : folding.head.commitNo - folding.settledNo;
@@ -347,8 +351,7 @@ class Journal {
 
   #ledBy(term: Term): Led {
     const led = this.#led.get(term.shard);
-    // A late call must not lead anew: what is known of a term that is over stands still, and reads would show that.
-    if (this.#ended.has(nameOf(term))) throw deposed(term);
+    if (this.#ended.has(term)) throw deposed(term);
     if (led === undefined) return this.#lead(term);
     if (led.term.id !== term.id) throw deposed(term);
     return led;
@@ -381,14 +384,8 @@ class Journal {
   async #leave(shard: number): Promise<void> {
     const led = this.#led.get(shard);
     this.#led.delete(shard);
-    if (led !== undefined) this.#forget(led.term);
+    if (led !== undefined) this.#ended.add(led.term);
     await led?.folding.then((folding) => folding.end()).catch(() => {});
-  }
-
-  #forget(term: Term): void {
-    this.#ended.add(nameOf(term));
-    const [oldest] = this.#ended;
-    if (this.#ended.size > ENDED_MAX && oldest !== undefined) this.#ended.delete(oldest);
   }
 
   /** Commits are sent one after the other, and nothing comes between the flush and the act that needs it. */

@@ -15,6 +15,7 @@ import type {
   ScheduleId,
   ScheduleRow,
   TaskRef,
+  TaskSpecRow,
   TermId,
 } from '../../core/index.ts';
 import { chunksOf, type EventChunk } from '../event-chunk.ts';
@@ -197,9 +198,22 @@ export class Pending {
       job.row = job.row === null ? row : updatedJob(job.row, row);
       if (isWholeJob(job.row)) this.#jobNos.set(job.row.id, row.no);
     }
-    for (const spec of batch.specInserts) this.#taskOf(spec).spec = spec;
-    for (const row of batch.taskInserts) this.#taskOf(row).row = row;
+    this.#addTasks(batch);
     for (const row of batch.taskUpdates) this.#taskOf(row).row = row;
+  }
+
+  /** Specs and rows mostly come in the same order: each pair is looked for once. */
+  #addTasks({ specInserts, taskInserts }: Batch): void {
+    let isPaired = specInserts.length === taskInserts.length;
+    for (let at = 0; at < specInserts.length; at += 1) {
+      const spec = specInserts[at] as TaskSpecRow;
+      const row = taskInserts[at];
+      const task = this.#taskOf(spec);
+      task.spec = spec;
+      if (row?.jobNo === spec.jobNo && row.taskNo === spec.taskNo) task.row = row;
+      else isPaired = false;
+    }
+    if (!isPaired) for (const row of taskInserts) this.#taskOf(row).row = row;
   }
 
   #addPayloads(batch: Batch): void {

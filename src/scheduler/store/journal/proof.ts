@@ -11,13 +11,13 @@ import {
   type TaskSpecRow,
 } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
-import type { LeasedTasks } from './leased.ts';
+import type { LiveTasks } from './live-tasks.ts';
 import type { Layers } from './overlay.ts';
 import { type PendingSignal, signalKey } from './pending-job.ts';
 
 /** Null when there is nothing left to ask; throws `bad_row` where the layers say the contrary. */
-export function unproven(batch: Batch, layers: Layers, leased: LeasedTasks): Batch | null {
-  const proof = new Proof(batch, layers, leased);
+export function unproven(batch: Batch, layers: Layers, live: LiveTasks): Batch | null {
+  const proof = new Proof(batch, layers, live);
   const left = {
     jobInserts: proof.newJobs(),
     jobUpdates: batch.jobUpdates.filter(({ no }) => !proof.hasJob(no)),
@@ -38,14 +38,14 @@ export function unproven(batch: Batch, layers: Layers, leased: LeasedTasks): Bat
 class Proof {
   readonly #batch: Batch;
   readonly #layers: Layers;
-  readonly #leased: LeasedTasks;
+  readonly #live: LiveTasks;
   #newJobs: ReadonlySet<JobNo> | null = null;
   #newTasks: ReadonlySet<number> | null = null;
 
-  constructor(batch: Batch, layers: Layers, leased: LeasedTasks) {
+  constructor(batch: Batch, layers: Layers, live: LiveTasks) {
     this.#batch = batch;
     this.#layers = layers;
-    this.#leased = leased;
+    this.#live = live;
   }
 
   /** Those of the batch itself. Most batches never ask: what they change came with an earlier one. */
@@ -58,13 +58,13 @@ class Proof {
   }
 
   hasJob(no: JobNo): boolean {
-    if (this.#leased.hasJob(no)) return true;
+    if (this.#live.hasJob(no)) return true;
     for (const layer of this.#layers) if (layer.job(no) !== undefined) return true;
     return this.#jobs.has(no);
   }
 
   hasTask(ref: TaskRef): boolean {
-    if (this.#leased.has(ref)) return true;
+    if (this.#live.has(ref)) return true;
     for (const layer of this.#layers) if (layer.task(ref) !== undefined) return true;
     return this.#tasks.has(refKey(ref));
   }
@@ -137,7 +137,7 @@ class Proof {
     for (const list of [results, copiedResults]) for (const row of list) this.#checkResult(row);
     const copied = copiedResults.map((row) => ({ ...row, body: '' }));
     const all = copied.length === 0 ? results : [...results, ...copied];
-    return all.filter((ref) => !this.#isNewTask(ref));
+    return all.filter((ref) => !this.#live.isWithoutResult(ref) && !this.#isNewTask(ref));
   }
 
   #checkResult(ref: TaskRef & { readonly run: number }): void {
