@@ -29,6 +29,15 @@ export interface Peer {
 /** Returns what sessions of the caller are bound to; throws `unauthenticated` or `forbidden`. */
 export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string>;
 
+/** How to check a caller again, by the metadata of its call. */
+const RECHECKS: WeakMap<Metadata, () => Promise<unknown>> = new WeakMap();
+
+/** For messages that do not pass the interceptor: rejects when the caller may no longer do what it does. Null on a server
+ * without authentication. */
+export function recheckOf(metadata: Metadata): (() => Promise<unknown>) | null {
+  return RECHECKS.get(metadata) ?? null;
+}
+
 /** Set by the interceptor, whatever a client has sent under this name. */
 const CREDENTIAL = 'millrace-credential';
 
@@ -90,8 +99,9 @@ export function accessInterceptor(access: AccessCheck): ServerInterceptor {
     let caller: Caller | null = null;
     const checked = async (metadata: Metadata): Promise<Metadata> => {
       if (needed === undefined) throw new Error(`${method.path} has no row`);
-      caller = callerOf(metadata, call);
-      const credential = needed === 'open' ? '' : await access(caller, needed);
+      const known = (caller = callerOf(metadata, call));
+      const credential = needed === 'open' ? '' : await access(known, needed);
+      if (needed !== 'open') RECHECKS.set(metadata, () => access(known, needed));
       const { sslPeerCertificate } = call.getAuthContext();
       metadata.set(CREDENTIAL, `${credential} ${sslPeerCertificate?.fingerprint256 ?? ''}`);
       return metadata;

@@ -1,6 +1,7 @@
 /** Serves the leader's services and the node's reader over gRPC. Every node does: reads are answered by all, and a
  * node that does not lead refuses the rest with the leader's address. */
 import type { UntypedServiceImplementation, handleUnaryCall } from '@grpc/grpc-js';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { uuidv7 } from 'uuidv7';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaderAddress, TaskId, Trace } from '../../../scheduler/core/index.ts';
@@ -242,6 +243,8 @@ async function submitAll(
   const read = jobs.map((job) => readJob(job, trace));
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
   const replies = good.length === 0 ? [] : await service.submitAll(good);
+  // The same commit may have given them to a worker, which is told first.
+  await nextTurn();
   let next = 0;
   return read.map((job): Outcome => {
     if (job instanceof MillraceError) return job;

@@ -9,11 +9,16 @@ import type { Http2Session, ServerHttp2Stream } from 'node:http2';
 /** How deep interceptors may lie over the stream. */
 const LAYERS_MAX = 8;
 
-function http2Stream(call: object): ServerHttp2Stream | null {
+interface Lowest {
+  readonly stream: ServerHttp2Stream;
+  readonly incomingEncoding?: unknown;
+}
+
+function lowestLayer(call: object): Lowest | null {
   let layer: unknown = call;
   for (let depth = 0; depth < LAYERS_MAX; depth += 1) {
     if (typeof layer !== 'object' || layer === null) return null;
-    if ('stream' in layer) return layer.stream as ServerHttp2Stream;
+    if ('stream' in layer) return layer as Lowest;
     if ('nextCall' in layer) layer = layer.nextCall;
     else if ('call' in layer) layer = layer.call;
     else return null;
@@ -23,9 +28,15 @@ function http2Stream(call: object): ServerHttp2Stream | null {
 
 /** The connection that a call came over; null where it cannot be found. */
 export function connectionOf(call: object): Http2Session | null {
-  return http2Stream(call)?.session ?? null;
+  return lowestLayer(call)?.stream.session ?? null;
+}
+
+/** The stream of a call whose messages come as they are; null where that is not known. */
+export function uncompressedStream(call: object): ServerHttp2Stream | null {
+  const lowest = lowestLayer(call);
+  return lowest?.incomingEncoding === 'identity' ? lowest.stream : null;
 }
 
 export function cutOff(call: object): void {
-  http2Stream(call)?.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
+  lowestLayer(call)?.stream.close(constants.NGHTTP2_ENHANCE_YOUR_CALM);
 }

@@ -1,5 +1,5 @@
-import { Client, credentials, Metadata } from '@grpc/grpc-js';
-import type { ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
+import { Client, compressionAlgorithms, credentials, Metadata } from '@grpc/grpc-js';
+import type { ClientDuplexStream, ClientOptions, ServiceError } from '@grpc/grpc-js';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { channelTo, wireNode } from '../../../../test/rig/wire-node.ts';
 import { MillraceError } from '../../../scheduler/core/index.ts';
@@ -26,8 +26,8 @@ class RawStream {
   readonly #answers: WorkResponse[] = [];
   #next = deferred();
 
-  constructor(address: string, token?: string) {
-    const client = new Client(address, credentials.createInsecure());
+  constructor(address: string, token?: string, options: ClientOptions = {}) {
+    const client = new Client(address, credentials.createInsecure(), options);
     onTestFinished(() => client.close());
     const { path, responseDeserialize } = ControlPlaneService.work;
     const metadata = new Metadata();
@@ -250,4 +250,13 @@ test('a caller without the role gets no stream, and a revoked token is refused f
   stream.beat(2);
   expect((await stream.ended).code).toBe(16);
   expect(heartbeat).toHaveBeenCalledTimes(1);
+});
+
+test('a worker may compress what it sends', async () => {
+  const { address } = await wireNode({ workers: obliging, access: async () => 'anybody' });
+  const { gzip } = compressionAlgorithms;
+  const options = { 'grpc.default_compression_algorithm': gzip };
+  const stream = new RawStream(address, undefined, options);
+  stream.beat(1);
+  expect(await stream.answer(1)).toMatchObject({ $case: 'heartbeat' });
 });

@@ -14,8 +14,10 @@ import { WorkRequest, WorkResponse } from '../gen/millrace/v1/work.ts';
 import { PACKED_HEADER, WORK_CALLS_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
 import type { Session } from '../../../scheduler/contract/index.ts';
 import { asMillraceError, errorToDetail, statusOf } from '../status.ts';
+import { recheckOf } from './access.ts';
 import { shuttingDown } from './handlers.ts';
 import { cutOff } from './http2-call.ts';
+import { type Messages, messagesOf } from './messages.ts';
 import { boundSession } from './session-binding.ts';
 import type { WorkerCaller, WorkerCalls } from './worker-calls.ts';
 
@@ -49,6 +51,11 @@ interface OpenCall {
 
 class WorkStream {
   readonly #call: ServerDuplexStream<Buffer, Buffer>;
+  readonly #messages: Messages;
+  readonly #recheck: (() => Promise<unknown>) | null;
+  /** Messages of a caller who is being checked again. */
+  #unchecked: Buffer[] = [];
+  #isChecking = false;
   readonly #calls: WorkerCalls;
   readonly #life: AbortSignal;
   /** Until the answer has left: what a caller does not read counts, too. */
@@ -69,20 +76,52 @@ class WorkStream {
     this.#call = call;
     this.#calls = calls;
     this.#life = life;
+    this.#recheck = recheckOf(call.metadata);
+    this.#messages = messagesOf(call, {
+      bytesMax: WORK_MESSAGE_BYTES_MAX,
+      onMessages: (messages) => this.#admit(messages),
+      onEnd: () => this.#ended(),
+      onFault: (error) => this.#breakOff(error),
+    });
   }
 
   serve(): void {
     const header = new Metadata();
     header.set(PACKED_HEADER, '1');
     this.#call.sendMetadata(header);
-    this.#call.on('data', (bytes: Buffer) => this.#receive(bytes));
-    this.#call.once('end', () => {
-      this.#hasEnded = true;
-      this.#endIfIdle();
-    });
     this.#call.once('cancelled', () => this.#over());
     this.#life.addEventListener('abort', this.#endIfIdle, { once: true });
     this.#endIfIdle();
+  }
+
+  #admit(messages: readonly Buffer[]): void {
+    if (this.#recheck === null) return messages.forEach((bytes) => this.#receive(bytes));
+    this.#unchecked.push(...messages);
+    // Mostly it is done before more can come.
+    if (this.#isChecking) this.#messages.pause();
+    else this.#check(this.#recheck);
+  }
+
+  /** Those that come meanwhile are checked by themselves. */
+  #check(recheck: () => Promise<unknown>): void {
+    const messages = this.#unchecked;
+    this.#unchecked = [];
+    this.#isChecking = true;
+    recheck().then(
+      () => {
+        for (const bytes of messages) this.#receive(bytes);
+        if (this.#unchecked.length > 0) return this.#check(recheck);
+        this.#isChecking = false;
+        this.#messages.resume();
+        if (this.#hasEnded) this.#endIfIdle();
+      },
+      (thrown: unknown) => this.#breakOff(thrown),
+    );
+  }
+
+  #ended(): void {
+    this.#hasEnded = true;
+    if (!this.#isChecking) this.#endIfIdle();
   }
 
   #receive(bytes: Buffer): void {
@@ -168,7 +207,7 @@ class WorkStream {
 
   #send(callNo: number, bytes: Buffer): void {
     if (this.#isOver) return;
-    this.#call.write(bytes, () => {
+    this.#messages.write(bytes, () => {
       this.#open.delete(callNo);
       this.#endIfIdle();
     });
@@ -186,7 +225,7 @@ class WorkStream {
   #breakOff(thrown: unknown): void {
     if (this.#isOver) return;
     this.#over();
-    if (this.#call.writableLength > 0) cutOff(this.#call);
+    if (this.#messages.hasUnsent) cutOff(this.#call);
     else this.#call.emit('error', statusOf(thrown));
   }
 
@@ -200,13 +239,6 @@ class WorkStream {
 }
 
 function decoded(bytes: Buffer): WorkRequest {
-  if (bytes.length > WORK_MESSAGE_BYTES_MAX) {
-    throw new MillraceError({
-      code: 'too_large',
-      what: `A message of ${bytes.length} bytes exceeds the limit of a stream, ${WORK_MESSAGE_BYTES_MAX} bytes.`,
-      todo: 'Send it by the method of its own.',
-    });
-  }
   try {
     return WorkRequest.decode(bytes);
   } catch {

@@ -17,6 +17,7 @@ import type {
 } from '../gen/millrace/v1/task.ts';
 import type { PackedPoll, PackedReports, PackedTasks } from '../gen/millrace/v1/work.ts';
 import type { Session, WorkerService } from '../../../scheduler/contract/index.ts';
+import { Gathering } from './gathering.ts';
 import { parkedPoll } from './polling.ts';
 import { boundSession } from './session-binding.ts';
 import { WorkerConnections } from './worker-connections.ts';
@@ -43,6 +44,8 @@ export interface WorkerCallsOptions {
   /** A connection over which a worker has polled is closed: the worker should be checked. */
   readonly onConnectionLost?: (session: Session) => void;
   readonly clock?: Clock;
+  /** Heartbeats wait so long for others; not at all unless said. */
+  readonly gatherMs?: number;
 }
 
 export interface WorkerCalls {
@@ -63,7 +66,7 @@ export interface WorkerCalls {
 
 /** `life` aborts when the server stops. */
 export function workerCalls(options: WorkerCallsOptions, life: AbortSignal): WorkerCalls {
-  const { workers, clock = systemClock } = options;
+  const { workers, clock = systemClock, gatherMs = 0 } = options;
   const { onPoll = () => {}, onHeartbeat = () => {}, onConnectionLost } = options;
   const connections = new WorkerConnections((session) => {
     if (!life.aborted) onConnectionLost?.(session);
@@ -72,6 +75,7 @@ export function workerCalls(options: WorkerCallsOptions, life: AbortSignal): Wor
   const answerAll = (): void => parked.forEach((answerNow) => answerNow());
   life.addEventListener('abort', answerAll, { once: true });
   const polling = { workers, clock, life, parked, onPoll, connections };
+  const beats = gatherMs === 0 ? null : new Gathering(clock, gatherMs);
   const reported = async (
     { session, items }: Reports,
     caller: WorkerCaller,
@@ -95,6 +99,7 @@ export function workerCalls(options: WorkerCallsOptions, life: AbortSignal): Wor
     },
     async heartbeat(request, caller) {
       const beat = caller.bind(fromWireBeat(request));
+      if (beats !== null) await beats.turn();
       const orders = await workers().heartbeat(beat);
       onHeartbeat({ nodeId: beat.nodeId, sessionId: beat.sessionId });
       return toWireBeatAnswer(orders);
