@@ -26,6 +26,7 @@ export interface SqlClusterOptions {
 
 interface Submitted {
   readonly id: string;
+  readonly state: string;
   /** Missing if it is not small, or took too long. */
   readonly result?: Answer;
 }
@@ -99,9 +100,10 @@ export class SqlCluster {
   async answer(sql: string): Promise<AnsweredQuery> {
     const path = `/api/v1/queries?wait=${WAIT_MS}`;
     const asked = { sql, tables: this.#tables };
-    const { id, result } = await call<Submitted>(this.#url, 'POST', path, asked);
+    const { id, state, result } = await call<Submitted>(this.#url, 'POST', path, asked);
     if (result !== undefined) return { id, answer: result };
-    await call(this.#url, 'GET', `/api/v1/queries/${id}?wait=${WAIT_MS}`);
+    if (state !== 'succeeded')
+      await call(this.#url, 'GET', `/api/v1/queries/${id}?wait=${WAIT_MS}`);
     return {
       id,
       answer: await call(this.#url, 'GET', `/api/v1/queries/${id}/results?format=json`),

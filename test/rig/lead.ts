@@ -1,5 +1,6 @@
 import { checkedSettings, instant } from '../../src/scheduler/core/index.ts';
 import type {
+  NamedBatch,
   Instant,
   JobId,
   LeaseName,
@@ -49,6 +50,7 @@ export interface LeadOptions extends Pick<
 > {
   readonly settings?: Partial<Settings>;
   readonly onCommitted?: (committed: CommittedEvents) => void;
+  readonly onRows?: (rows: NamedBatch) => void;
 }
 
 export async function lead(
@@ -75,7 +77,10 @@ export async function lead(
     settings,
     calendar: cronCalendar,
     elected: { ...campaign, nodeId, askedAtMs: clock.monotonicMs() },
-    onCommitted: ({ events }, at) => given.onCommitted?.({ term: campaign.term.id, events, at }),
+    onCommitted: (rows, at) => {
+      given.onRows?.(rows);
+      given.onCommitted?.({ term: campaign.term.id, events: rows.events, at });
+    },
     onEnd: ended.resolve,
     ...defined({ backlogMax: given.backlogMax, worthBytes: given.worthBytes }),
     ...(given.webhookSecrets === undefined ? {} : { webhookSecrets: given.webhookSecrets }),

@@ -102,6 +102,8 @@ class Handed {
   readonly known: Promise<JobId>;
   /** The rows that came with the answer, once it is known. */
   result: RowBatch | null = null;
+  /** The answer said so: its rows can be read. */
+  hasSucceeded = false;
   readonly signal: AbortSignal | undefined;
   #cancelling: Promise<void> = Promise.resolve();
   #letGo: () => void = () => {};
@@ -149,12 +151,15 @@ class Handed {
     submitting: Promise<SubmittedQuery>,
     signal: AbortSignal | undefined,
   ): Promise<JobId> {
-    const { id, result = null } = await (signal === undefined
-      ? submitting
-      : Promise.race([submitting, rejectedBy(signal)]));
+    const {
+      id,
+      result = null,
+      state,
+    } = await (signal === undefined ? submitting : Promise.race([submitting, rejectedBy(signal)]));
     this.id = id;
     this.result = result;
-    if (result !== null) this.ended();
+    this.hasSucceeded = state === 'succeeded';
+    if (this.hasSucceeded) this.ended();
     return id;
   }
 }
@@ -211,7 +216,8 @@ class BackedQuery implements SqlQuery<SqlRow> {
   }
 
   async *stream(format: ResultFormat, options?: CallOptions): AsyncGenerator<Uint8Array, void> {
-    await this.finished(options);
+    await this.#known();
+    if (!this.#handed.hasSucceeded) await this.finished(options);
     yield* this.#backing.calls.results(await this.#handed.known, format, this.#limited(options));
   }
 
@@ -234,9 +240,9 @@ class BackedQuery implements SqlQuery<SqlRow> {
       yield* result.rows.map(rowMaker(result.columns));
       return;
     }
-    const { columns } = await this.finished(options);
-    const make = rowMaker(columns);
-    for await (const { rows } of readRows(this.stream('json', options))) yield* rows.map(make);
+    let make: ReturnType<typeof rowMaker> | null = null;
+    for await (const { columns, rows } of readRows(this.stream('json', options)))
+      yield* rows.map((make ??= rowMaker(columns)));
   }
 
   async #known(): Promise<void> {

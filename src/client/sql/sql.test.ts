@@ -62,6 +62,14 @@ describe('a query', () => {
     expect(await query.finished()).toMatchObject({ state: 'succeeded' });
   });
 
+  test('that has succeeded with more rows than the answer takes is not asked for its state', async () => {
+    const answer = { id: 'q-1', state: 'succeeded' };
+    server.script('POST /api/v1/queries', { status: 201, json: answer });
+    const query = client.sql('select item, sold from sales');
+    expect(await query.rows()).toHaveLength(2);
+    expect(calls()).toEqual(['POST /api/v1/queries', 'GET /api/v1/queries/q-1/results']);
+  });
+
   test('is sent with its options', async () => {
     const options = {
       params: {

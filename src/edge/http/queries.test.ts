@@ -71,6 +71,7 @@ beforeEach(async () => {
     analysis: (...args) => port.analysis(...args),
     results: (...args) => port.results(...args),
     inlineRows: (...args) => port.inlineRows(...args),
+    state: (...args) => port.state(...args),
     figures: () => port.figures(),
   };
   bench = await openApi({ queries: forward }, { planner });
@@ -88,6 +89,7 @@ beforeEach(async () => {
       return Promise.resolve({ format, pieces: pieces() });
     },
     inlineRows: (id) => Promise.resolve(stored.get(id) ?? null),
+    state: async (id) => (await views.record(id))?.state ?? null,
     figures: () => FIGURES,
   };
 });

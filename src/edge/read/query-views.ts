@@ -19,6 +19,7 @@ import { PLAN_EXECUTOR, PLAN_TASK, readStoredPlan } from '../../sql/plan/index.t
 import type { FragmentResult, QueryPlan, QueryRecord } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
+import { EndedQueries, type EndingRows } from './ended-queries.ts';
 import { heldTask, isQuery, nameOf, querySummary, taskCount } from './query-rows.ts';
 import { firstTasks, queryShape } from './query-shape.ts';
 import type { TaskFigures } from './query-shape.ts';
@@ -101,6 +102,8 @@ export class QueryViews implements QueryReader {
   readonly #shard: number;
   readonly #kept: LruCache<JobId, Kept>;
   readonly #submitted: LruCache<JobId, SubmittedPlan>;
+  readonly #finalMs: number;
+  readonly #ended: EndedQueries;
 
   constructor(options: QueryViewsOptions) {
     this.#options = options;
@@ -109,6 +112,8 @@ export class QueryViews implements QueryReader {
     const limits = { max: KEPT_MAX, weightMax: options.planCharsMax ?? PLAN_CHARS_MAX };
     this.#kept = new LruCache({ ...limits, weightOf: ({ chars }) => chars });
     this.#submitted = new LruCache({ ...limits, weightOf: ({ text }) => text.length });
+    this.#finalMs = Math.min(FINAL_MS, options.retentionMs ?? FINAL_MS);
+    this.#ended = new EndedQueries(options.clock, this.#finalMs);
   }
 
   /** This query was committed with this plan just now: it need not be read from the store. */
@@ -117,6 +122,11 @@ export class QueryViews implements QueryReader {
     if (plan.length > TOLD_CHARS_MAX) return;
     const atMs = this.#options.clock.monotonicMs();
     this.#submitted.set(id, { text: plan, plan: null, atMs });
+  }
+
+  /** The leader in this process has committed these. */
+  committed(rows: EndingRows): void {
+    this.#ended.learn(rows, (id) => (this.#kept.get(id) ?? this.#submittedPlan(id))?.plan ?? null);
   }
 
   /** Null when there is no such query. */
@@ -194,31 +204,31 @@ export class QueryViews implements QueryReader {
       const passedMs = Math.floor(clock.monotonicMs() - final.atMs);
       return { ...final.record, now: (final.record.now + passedMs) as Instant };
     }
-    const [{ at: now }, job] = await Promise.all([
-      store.lastSeq(this.#shard),
-      store.jobRow(this.#shard, id),
-    ]);
+    const ended = this.#ended.find(id);
+    if (ended !== null) return this.#record(ended.job, ended.plan, { ...ended, error: null });
+    const asked = [store.lastSeq(this.#shard), store.jobRow(this.#shard, id)] as const;
+    const [{ at: now }, job] = await Promise.all(asked);
     const kept = job === null ? null : await this.#keep(job);
     if (job === null || kept === null) return null;
+    const { plan } = kept;
     const shape = job.state === 'failed' ? await this.#shape(job, kept, now) : null;
-    const parts = job.state === 'succeeded' ? await this.#lastParts(job, kept.plan) : [];
-    return this.#record(job, kept.plan, { error: shape?.error ?? job.error, parts, now });
+    const parts = job.state === 'succeeded' ? await this.#lastParts(job, plan) : [];
+    return this.#record(job, plan, { error: shape?.error ?? job.error, parts, now });
   }
 
   #record(
     { id, state, finishedAt }: JobRow,
     plan: QueryPlan,
-    more: Pick<QueryRecord, 'error' | 'parts' | 'now'>,
+    { error, parts, now }: Pick<QueryRecord, 'error' | 'parts' | 'now'>,
   ): QueryRecord {
     const isDone = state === 'succeeded' && finishedAt !== null;
     const expiresAt = isDone ? ((finishedAt + this.#options.resultTtlMs) as Instant) : null;
-    return { id, state, plan, expiresAt, ...more };
+    return { id, state, plan, expiresAt, error, parts, now };
   }
 
   #final(id: JobId): Final | null {
     const final = this.#kept.get(id)?.final ?? null;
-    const untilMs = (final?.atMs ?? 0) + Math.min(FINAL_MS, this.#options.retentionMs ?? FINAL_MS);
-    return this.#options.clock.monotonicMs() < untilMs ? final : null;
+    return this.#options.clock.monotonicMs() < (final?.atMs ?? 0) + this.#finalMs ? final : null;
   }
 
   async #shape(job: JobRow, kept: Kept, now: Instant): Promise<QueryShape<Date>> {

@@ -107,6 +107,7 @@ export class QueryServices {
       analysis: (id) => analysisOf(reader, id),
       results: (id, format, signal) => results.open(id, format, signal),
       inlineRows: (id) => results.inlineRows(id),
+      state: async (id) => (await reader.record(id))?.state ?? null,
       figures: () => ({ ...planner.figures(), ...results.figures() }),
     };
     this.shuffle = outputs;
@@ -128,7 +129,12 @@ export class QueryServices {
   }
 
   /** The leader in this process has committed these. */
-  readonly committed = (rows: NamedBatch): void => this.#parts.waits.committed(rows);
+  readonly committed = (rows: NamedBatch): void => {
+    const { views, waits } = this.#parts;
+    // Whoever waits looks at once.
+    views.committed(rows);
+    waits.committed(rows);
+  };
 
   /** See `JobWaits.whenEnded`. */
   readonly whenEnded: JobWaits['whenEnded'] = (id, tell) => this.#parts.waits.whenEnded(id, tell);

@@ -75,6 +75,8 @@ export interface QueryService {
   results(id: JobId, format: ResultFormat, signal: AbortSignal): Promise<ResultStream>;
   /** The rows of a successful query whose result is small enough to be stored with it; null in all other cases. */
   inlineRows(id: JobId): Promise<InlineRows | null>;
+  /** Null when there is no such query. */
+  state(id: JobId): Promise<JobState | null>;
   /** Counted since the start of this node. */
   figures(): QueryFigures;
 }

@@ -174,6 +174,8 @@ export interface PlanRequest {
   readonly timeZone: string;
   /** Custom functions that the statement may call. */
   readonly functions?: readonly FunctionSignature[];
+  /** A statement that reads no more than this runs whole, so DuckDB is not asked for its plan. */
+  readonly wholeUpToBytes?: number;
   /** Callers are served in turn. */
   readonly caller?: string;
 }
@@ -196,6 +198,8 @@ export interface LogicalAnswer {
   /** The statement as it will run, with its parameters inlined. */
   readonly sql: string;
   readonly columns: readonly ResultColumn[];
+  /** What it reads at most, if that is within `wholeUpToBytes`: then there is no plan. */
+  readonly smallBytes?: number;
   /** The output of `json_serialize_plan`; null if DuckDB cannot serialise the plan, and `whyNot` says why. */
   readonly plan: string | null;
   readonly whyNot: string | null;

@@ -171,6 +171,8 @@ export interface OperatorsCall {
 export interface PlanCall {
   readonly name: 'plan';
   readonly sql: string;
+  /** See `PlanRequest.wholeUpToBytes`; null for never. */
+  readonly small: { readonly upToBytes: number; readonly tables: readonly TableBytes[] } | null;
   /** Custom functions that the statement may call. */
   readonly functions: readonly FunctionSignature[];
   readonly timeZone: string;
@@ -181,8 +183,16 @@ export interface PlanCall {
   readonly files: readonly string[];
 }
 
+/** What reading a table costs, in bytes on disk. */
+export interface TableBytes {
+  readonly name: string;
+  readonly bytes: number;
+  /** Null if only all of it can be read. */
+  readonly columns: readonly (readonly [name: string, bytes: number])[] | null;
+}
+
 /** Binds a statement in the instance of a plan, without running it. */
-export interface BindCall extends Omit<PlanCall, 'name' | 'sql'> {
+export interface BindCall extends Omit<PlanCall, 'name' | 'sql' | 'small'> {
   readonly name: 'bind';
   /** Begins with DESCRIBE. */
   readonly statement: string;

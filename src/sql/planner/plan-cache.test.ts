@@ -130,6 +130,29 @@ describe('a statement that was planned before', () => {
   const explain = async (request: object): Promise<QueryPlan> =>
     (await planner.explain({ sql: SQL, params: [1], ...distributed, ...request }, never)).plan;
 
+  test('is not planned by DuckDB if it is small, whatever its plan would be', async () => {
+    const { plan, text } = await planner.explain({ sql: SQL, params: [1] }, never);
+    expect(answers).toMatchObject([{ plan: null, whyNot: null, estimates: null }]);
+    const { columns } = table;
+    const bytes = columns.reduce(
+      (sum, { name, bytes: own }) => sum + (name === 'ts' ? 0 : (own ?? 0)),
+      0,
+    );
+    expect(answers[0]?.smallBytes).toBe(bytes);
+    expect(plan.single).toMatch(/^it reads only .* are not distributed$/);
+    expect(plan.columns).toEqual([
+      { name: 'b', type: 'BIGINT' },
+      { name: 'sum(a)', type: 'HUGEINT' },
+    ]);
+    expect(text).toContain('it reads only');
+    await planner.plan({ sql: SQL, params: [1] }, never);
+    expect(asked).toHaveLength(1);
+    const less = { settings: { singleFragmentBytes: bytes - 1 } };
+    await planner.plan({ sql: SQL, params: [1], ...less }, never);
+    expect(answers[1]?.smallBytes).toBeUndefined();
+    expect(answers[1]?.plan).not.toBeNull();
+  });
+
   test('is planned by DuckDB once, for a query and for an explanation of it', async () => {
     const first = await explain({});
     expect(first.stages.length).toBeGreaterThan(1);

@@ -3,10 +3,10 @@
  * number of concurrent plans and the time of each are limited.
  */
 import type { CatalogPort } from '../catalog/index.ts';
-import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
+import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration, Settings } from '../../scheduler/core/index.ts';
 import type { QueryFigures } from '../../scheduler/contract/index.ts';
-import { commandOf, isCacheable, statementOf, withQuotedParameters } from '../engine/index.ts';
+import { isCacheable, withQuotedParameters } from '../engine/index.ts';
 import type { Command, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -21,6 +21,7 @@ import {
   explainPlan,
   planQuery,
   queryJob,
+  smallQuery,
   quotedText,
 } from '../plan/index.ts';
 import type {
@@ -38,6 +39,7 @@ import { tookTooLong, tooManyWait } from './refusals.ts';
 import { readRequest } from './request.ts';
 import type { QueryRequest } from './request.ts';
 import { coalescing, planSettings, type Processors } from './settings.ts';
+import { atSql, commandIn, tableNames, textOf } from './sql-text.ts';
 import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
@@ -267,10 +269,17 @@ export class SqlPlanner {
     settings: PlanInput['settings'],
     signal: AbortSignal,
   ): Promise<DistributedPlan> {
-    const answer = await this.#options.engine.plan(asked, signal).catch(atSql);
-    const { sql, columns, session, duckdb } = answer;
+    const { singleFragmentBytes } = settings;
+    const isPlain = asked.functions === undefined && singleFragmentBytes > 0;
+    const wholeUpTo = isPlain ? { wholeUpToBytes: singleFragmentBytes } : {};
+    const answer = await this.#options.engine.plan({ ...asked, ...wholeUpTo }, signal).catch(atSql);
+    const { sql, columns, session, duckdb, smallBytes } = answer;
     const { tables, functions } = asked;
     const input = { sql, columns, session, duckdb, tables, settings };
+    if (smallBytes !== undefined) {
+      const whole = { ...input, logical: null, whyNot: null };
+      return { plan: smallQuery(whole, smallBytes), isSound: true };
+    }
     const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
     const distributed = await this.#distribute({ ...input, ...logical }, asked.caller, signal);
     const named = { ...input, ...(functions === undefined ? {} : { functions }) };
@@ -356,38 +365,7 @@ function coalesced(plan: QueryPlan, coalesce: Coalescing | null): QueryPlan {
   return coalescedStages(may).length > 0 ? may : plan;
 }
 
-function commandIn(sql: string): Command {
-  try {
-    return commandOf(sql);
-  } catch (error) {
-    return atSql(error);
-  }
-}
-
-function tableNames(names: readonly string[]): string {
-  const list = names.map(quotedText).join(', ');
-  return `SELECT unnest(CAST([${list}] AS VARCHAR[])) AS name`;
-}
-
-/** The statement with its parameters inlined. */
-function textOf(asked: PlanRequest): string {
-  try {
-    return statementOf(asked).sql;
-  } catch (error) {
-    return atSql(error);
-  }
-}
-
 /** In DuckDB's format. */
 function timeNow(): string {
   return new Date().toISOString().replace('T', ' ').replace('Z', '+00');
-}
-
-const OF_SQL: ReadonlySet<string> = new Set(['bad_query', 'table_missing', 'path_refused']);
-
-/** A fault of the statement is a fault of that field. */
-function atSql(error: unknown): never {
-  if (!isMillraceError(error) || error.path !== undefined || !OF_SQL.has(error.code)) throw error;
-  const { code, what, why, todo } = error;
-  throw new MillraceError({ code, path: '/sql', what, why, todo, cause: error });
 }

@@ -206,11 +206,10 @@ async function resultWithin(
 
 /** Null if it cannot be read now; the submission is answered all the same. */
 async function stateNow(id: JobId, api: ApiParts): Promise<JobState | null> {
-  const found = await api
+  return api
     .queries()
-    .reader.query(id)
+    .state(id)
     .catch(() => null);
-  return found?.value?.state ?? null;
 }
 
 async function showQuery(call: Call, api: ApiParts): Promise<Answer> {

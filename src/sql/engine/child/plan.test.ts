@@ -23,7 +23,8 @@ const instances = new Instances({
 const planner = new Planner(instances, 'v1.5.6');
 
 function call(sql: string): PlanCall {
-  return { name: 'plan', sql, timeZone: 'UTC', key: '', tables: [], files: [], functions: [] };
+  const none = { small: null, tables: [], files: [], functions: [] };
+  return { name: 'plan', sql, timeZone: 'UTC', key: '', ...none };
 }
 
 /** Notes the statements, with the number of their connection; tells before each. */

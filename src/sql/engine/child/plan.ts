@@ -10,6 +10,7 @@ import type {
   PlanCall,
 } from '../messages.ts';
 import { rawName } from '../sql/custom-script.ts';
+import { bytesRead } from '../sql/bytes-read.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { statementFault } from '../sql/statement-tree.ts';
@@ -22,7 +23,7 @@ import type { Sessions } from './sessions.ts';
 import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
 
 /** The tables and the time zone to plan with. */
-type Place = Omit<PlanCall, 'name' | 'sql'>;
+type Place = Omit<PlanCall, 'name' | 'sql' | 'small'>;
 
 export class Planner {
   readonly #instances: Instances;
@@ -127,7 +128,7 @@ async function zoned(
  */
 async function planned(
   connect: () => Promise<SessionConnection>,
-  { sql, timeZone, tables, functions }: PlanCall,
+  { sql, timeZone, tables, functions, small }: PlanCall,
   duckdb: string,
 ): Promise<PlanAnswer> {
   const first = await connect();
@@ -140,6 +141,14 @@ async function planned(
     connect(),
     connect(),
   ]);
+  const smallBytes =
+    small === null || checked.tree === null ? null : bytesRead(checked.tree, small.tables);
+  if (small !== null && smallBytes !== null && smallBytes <= small.upToBytes) {
+    const columns = await columnsOf(first, sql);
+    for (const each of [first, second, third]) each.giveBack();
+    const none = { plan: null, whyNot: null, estimates: null };
+    return { columns, smallBytes, ...none, session: { timeZone, now: checked.now }, duckdb };
+  }
   const [columns, written, estimates] = await together([
     columnsOf(first, sql),
     serialised(second, sql),
@@ -181,6 +190,8 @@ interface Checked {
   readonly now: string;
   /** One statement to its author, several to DuckDB. */
   readonly isSeveral: boolean;
+  /** Null if it is several statements. */
+  readonly tree: unknown;
 }
 
 async function checkStatement(
@@ -191,7 +202,7 @@ async function checkStatement(
   const { now, answer } = await treeOf(connection, sql);
   if (answer['error'] !== true) {
     checkTree(answer, names);
-    return { now, isSeveral: false };
+    return { now, isSeveral: false, tree: answer['statements'] };
   }
   if (answer['error_type'] !== 'not implemented') throw new Failed(faultOfAnswer(answer, 'plan'));
   const listed = withPivotLists(sql);
@@ -204,7 +215,7 @@ async function checkStatement(
   }
   const { whyNot } = await serialised(connection, sql);
   if (whyNot === null || !SEVERAL.test(whyNot)) throw new Failed(notSelect(false));
-  return { now, isSeveral: true };
+  return { now, isSeveral: true, tree: null };
 }
 
 async function treeOf(

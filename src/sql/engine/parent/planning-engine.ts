@@ -17,8 +17,8 @@ import type {
   TableDescription,
   TableSource,
 } from '../engine.ts';
-import { placeholderSelect } from '../../plan/index.ts';
-import type { Fault, PlanCall, Position } from '../messages.ts';
+import { placeholderSelect, TEXT_SHARE } from '../../plan/index.ts';
+import type { Fault, PlanCall, Position, TableBytes } from '../messages.ts';
 import { bindStatement } from '../sql/bind-script.ts';
 import type { FoundCall } from '../sql/operator-calls.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
@@ -82,13 +82,14 @@ class ChildPlanningEngine implements PlanningEngine {
 
   async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
     const statement = statementOf(request);
-    const { tables, functions, timeZone, caller = '' } = request;
+    const { tables, functions, timeZone, wholeUpToBytes: upToBytes, caller = '' } = request;
     try {
       const answer = await this.#process.call(
         {
           name: 'plan',
           sql: statement.sql,
           timeZone,
+          small: upToBytes === undefined ? null : { upToBytes, tables: tables.map(bytesOf) },
           ...placeOf(READS_DATA.test(statement.sql) ? tables : tables.map(planned), functions),
         },
         signal,
@@ -156,6 +157,14 @@ function placeOf(
     files: real.flatMap(({ files }) => files.map(({ path }) => path)),
     functions,
   };
+}
+
+/** As for distributing a query: see `scanBytes`. */
+function bytesOf({ name, format, files, columns }: PinnedTable): TableBytes {
+  const bytes = files.reduce((sum, file) => sum + file.bytes, 0);
+  if (format !== 'parquet') return { name, bytes: bytes * TEXT_SHARE, columns: null };
+  const sizes = columns.map((column) => [column.name, column.bytes ?? bytes] as const);
+  return { name, bytes, columns: sizes };
 }
 
 function keyOf(tables: readonly PinnedTable[], functions: PlanCall['functions']): string {

@@ -25,7 +25,7 @@ import { rowBytes, storedStats, unknownStats, type ColumnStats } from './column-
 /** DuckDB's own estimate of a filter's selectivity. */
 const FILTER_SHARE = 0.2;
 /** Bytes of Parquet per byte of CSV or JSON text. */
-const TEXT_SHARE = 0.3;
+export const TEXT_SHARE = 0.3;
 
 export function distributeScan(
   given: ScanRelation,

@@ -147,7 +147,18 @@ function whyWhole(relation: Relation, { tables, settings }: PlanInput): string |
   if (scans.length === 0) return 'it reads no table';
   const bytes = scans.reduce((sum, scan) => sum + scanBytes(scan, tables), 0);
   if (settings.singleFragmentBytes === 0 || bytes > settings.singleFragmentBytes) return null;
-  return `it reads only ${bytesText(Math.ceil(bytes))}, and queries up to ${bytesText(settings.singleFragmentBytes)} are not distributed`;
+  return tooLittle(bytes, settings);
+}
+
+function tooLittle(bytes: number, { singleFragmentBytes }: PlanSettings): string {
+  return `it reads only ${bytesText(Math.ceil(bytes))}, and queries up to ${bytesText(singleFragmentBytes)} are not distributed`;
+}
+
+/** The plan of a query that reads so little that it runs whole, whatever DuckDB's plan of it is. */
+export function smallQuery(input: PlanInput, bytes: number): QueryPlan {
+  const plan = wholePlan(input, tooLittle(bytes, input.settings), null);
+  checkPlan(plan);
+  return plan;
 }
 
 function distributedPlan(

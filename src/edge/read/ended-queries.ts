@@ -1,0 +1,76 @@
+/**
+ * Queries that have just succeeded, from the commit that ended them: their rows are asked for next, and need not be read from
+ * the store. Known are those whose last stage has a single task, or tasks that ended together.
+ */
+import { taskNo } from '../../scheduler/core/index.ts';
+import type { Instant, JobId, JobRow, NamedBatch } from '../../scheduler/core/index.ts';
+import { type Clock, LruCache } from '../../kit/index.ts';
+import type { FragmentResult, QueryPlan } from '../../sql/plan/index.ts';
+import { refKey } from '../../scheduler/store/index.ts';
+import { firstTasks } from './query-shape.ts';
+
+export type EndingRows = Pick<NamedBatch, 'jobUpdates' | 'results'>;
+
+export interface EndedQuery {
+  readonly job: JobRow;
+  readonly plan: QueryPlan;
+  readonly parts: readonly FragmentResult[];
+  /** The time of the commit, and what has passed since. */
+  readonly now: Instant;
+}
+
+interface Ended extends Pick<EndedQuery, 'job' | 'plan'> {
+  /** As JSON. */
+  readonly results: readonly string[];
+  /** The same once they were asked for. */
+  parts: readonly FragmentResult[] | null;
+  readonly atMs: number;
+}
+
+const QUERIES_MAX = 200;
+const CHARS_MAX: number = 16 * 1024 * 1024;
+
+export class EndedQueries {
+  readonly #clock: Clock;
+  readonly #keptMs: number;
+  readonly #ended: LruCache<JobId, Ended> = new LruCache({
+    max: QUERIES_MAX,
+    weightMax: CHARS_MAX,
+    weightOf: ({ results }) => results.reduce((sum, { length }) => sum + length, 0),
+  });
+
+  constructor(clock: Clock, keptMs: number) {
+    this.#clock = clock;
+    this.#keptMs = keptMs;
+  }
+
+  /** `planOf` knows the plans of queries that were submitted here. */
+  learn({ jobUpdates, results }: EndingRows, planOf: (id: JobId) => QueryPlan | null): void {
+    for (const job of jobUpdates) {
+      const plan = job.state === 'succeeded' && job.output !== null ? planOf(job.id) : null;
+      if (plan === null) continue;
+      this.#ended.delete(job.id);
+      const first = firstTasks(plan.stages).at(-1) ?? 0;
+      const count = plan.stages.at(-1)?.tasks ?? 0;
+      const own = results.filter(({ jobNo, run }) => jobNo === job.no && run === job.run);
+      const byTask = new Map(own.map((row) => [refKey(row.jobNo, row.taskNo), row.body]));
+      const tasks = Array.from({ length: count }, (_, at) => refKey(job.no, taskNo(first + at)));
+      const found = tasks.flatMap((ref) => byTask.get(ref) ?? []);
+      if (found.length < count) continue;
+      const atMs = this.#clock.monotonicMs();
+      this.#ended.set(job.id, { job, plan, results: found, parts: null, atMs });
+    }
+  }
+
+  /** Not for long: a finished query may be removed, and another get its id. */
+  find(id: JobId): EndedQuery | null {
+    const ended = this.#ended.get(id);
+    if (ended === undefined) return null;
+    const passedMs = this.#clock.monotonicMs() - ended.atMs;
+    if (passedMs >= this.#keptMs) return null;
+    const { job, plan, results } = ended;
+    const parts = (ended.parts ??= results.map((text) => JSON.parse(text) as FragmentResult));
+    const now = ((job.finishedAt ?? 0) + Math.floor(passedMs)) as Instant;
+    return { job, plan, parts, now };
+  }
+}
