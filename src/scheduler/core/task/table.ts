@@ -19,6 +19,8 @@ import type { TaskOptions } from '../document/document.ts';
 import type { Suspension, TaskError } from '../rows.ts';
 import { TASK_MOVES, TASK_STATES, isTerminal } from './chart.ts';
 import type { TaskState } from './chart.ts';
+import { NO_EXTRAS, NO_LIMITS } from './extras.ts';
+import type { Extras } from './extras.ts';
 
 declare const slotBrand: unique symbol;
 export type Slot = number & { readonly [slotBrand]: true };
@@ -41,44 +43,6 @@ export interface TaskFacts {
   readonly limits: readonly Limit[];
   readonly key: ExecutionKey | null;
 }
-
-/** Facts that few tasks have: kept aside so that the others do not pay for them. */
-interface Extras {
-  key: ExecutionKey | null;
-  limits: readonly Limit[];
-  parent: TaskNo | null;
-  isAwaited: boolean;
-  isAdded: boolean;
-  error: TaskError | null;
-  since: Instant | null;
-  openChildren: number;
-  children: Slot[] | null;
-  waits: AwaitedThings | null;
-  /** Lost sessions that held it; its own losses are those that count against it. */
-  exposures: number;
-  /** Nodes on which it failed in this run, the last one last. */
-  failedOn: readonly NodeId[];
-  /** The highest fence that a duplicate of an attempt was given, or may have been given by an earlier leader. */
-  reservedFence: number;
-}
-
-const NO_LIMITS: readonly Limit[] = []; // not frozen: to walk a frozen list takes an iterator
-
-const NO_EXTRAS: Readonly<Extras> = {
-  key: null,
-  limits: NO_LIMITS,
-  parent: null,
-  isAwaited: false,
-  isAdded: false,
-  error: null,
-  since: null,
-  openChildren: 0,
-  children: null,
-  waits: null,
-  exposures: 0,
-  failedOn: [],
-  reservedFence: 0,
-};
 
 const NO_SLOTS: readonly Slot[] = [];
 const NO_NODES: readonly NodeId[] = [];
@@ -104,8 +68,9 @@ export class TaskTable {
   readonly acceptedFence: Column = new Column(words);
   /** Dependencies still to end before a blocked task is ready. */
   readonly unmet: Column = new Column(words);
-  /** New with every move, and never the same for two tasks: timers armed before are stale, also of earlier lives. */
-  readonly stamp: Column = new Column(words);
+  /** New with every move, and never the same for two tasks: timers armed before are stale, also of earlier lives. A busy
+   * leader makes more of them in a day than 32 bits can count. */
+  readonly stamp: Column = new Column(doubles);
   readonly progress: Column = new Column(doubles);
   readonly queuedAt: Column = new Column(doubles);
   readonly startedAt: Column = new Column(doubles);
@@ -124,7 +89,12 @@ export class TaskTable {
   readonly #termIds: (TermId | null)[] = [null];
   readonly #termNumbers: Map<TermId, number> = new Map();
   #count = 0;
-  #stamps = 0;
+  #stamps: number;
+
+  /** `stamps`: how many were given before. */
+  constructor(stamps = 0) {
+    this.#stamps = stamps;
+  }
 
   get size(): number {
     return this.#count;
