@@ -241,6 +241,16 @@ describe('a list', () => {
     expect(passedMs).toBeGreaterThanOrEqual(5_000);
   });
 
+  test('of nodes shows what the leader says that each holds, where it leads', async () => {
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    await submit('j');
+    await worker.pollNow(1);
+    const feed = new EventFeed({ store, clock });
+    const holds = () => (node: NodeId) => led.leader.holds(node) + 40;
+    const { value } = await new StoreReader({ store, feed, holds }).nodes();
+    expect(value).toMatchObject([{ id: 'w', running: 41 }]);
+  });
+
   test('of schedules shows timing and document as they were given', async () => {
     const document = { tasks: [task('a')] };
     const id = 'nightly' as ScheduleId;

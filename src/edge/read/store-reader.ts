@@ -36,7 +36,7 @@ import type {
   TaskDetail,
   WorkerFigures,
 } from '../../scheduler/contract/index.ts';
-import type { JobView, Store } from '../../scheduler/store/index.ts';
+import type { Holds, JobView, Store } from '../../scheduler/store/index.ts';
 
 import type { EventFeed } from './event-feed.ts';
 import { JobCounter } from './job-counter.ts';
@@ -64,6 +64,8 @@ export interface StoreReaderOptions {
   readonly seenAt?: (node: NodeId) => Instant | null;
   /** What a node has measured of itself, where this node leads. */
   readonly figures?: (node: NodeId) => WorkerFigures | null;
+  /** How many tasks each node holds, where this node leads. */
+  readonly holds?: () => Holds | undefined;
   /** What the leader knows of the lease of a task, where this node leads. */
   readonly lease?: (job: JobId, task: TaskId) => KnownLease | null;
   /** Why there is no such job, where that is known. */
@@ -89,6 +91,7 @@ export class StoreReader implements Reader {
   readonly #explain: StoreReaderOptions['explain'];
   readonly #seenAt: StoreReaderOptions['seenAt'];
   readonly #figures: StoreReaderOptions['figures'];
+  readonly #holds: StoreReaderOptions['holds'];
   readonly #lease: StoreReaderOptions['lease'];
   readonly #whyMissing: StoreReaderOptions['whyMissing'];
   readonly #resultCharsMax: number;
@@ -101,6 +104,7 @@ export class StoreReader implements Reader {
     this.#explain = explain;
     this.#seenAt = seenAt;
     this.#figures = rest.figures;
+    this.#holds = rest.holds;
     this.#lease = rest.lease;
     this.#whyMissing = rest.whyMissing;
     this.#resultCharsMax = rest.resultCharsMax ?? RESULT_CHARS_MAX;
@@ -213,10 +217,15 @@ export class StoreReader implements Reader {
 
   nodes(): Promise<Dated<readonly NodeShape<Date>[]>> {
     return this.#dated(async () => {
-      const nodes = await this.#store.nodes(this.#shard);
+      const holds = this.#holds?.();
+      const nodes = await this.#store.nodes(this.#shard, holds);
       return nodes.map((node) =>
         nodeShape(
-          { ...node, seenAt: this.#seenAt?.(node.id) ?? node.seenAt },
+          {
+            ...node,
+            running: holds?.(node.id) ?? node.running,
+            seenAt: this.#seenAt?.(node.id) ?? node.seenAt,
+          },
           this.#figures?.(node.id) ?? null,
         ),
       );

@@ -83,6 +83,10 @@ export class Candidate implements Part {
       explain: (job, tasks) => this.#explain(job, tasks),
       whyMissing: (id) => this.#lostJobs.why(id),
       lease: (job, task) => (gateway.isOpen ? gateway.leader().workers.leaseOf(job, task) : null),
+      holds: () => {
+        const leader = gateway.isOpen ? gateway.leader() : null;
+        return leader === null ? undefined : (node) => leader.holds(node);
+      },
       seenAt: (node) => (gateway.isOpen ? gateway.leader().workers.seenAt(node) : null),
       figures: (node) =>
         gateway.isOpen ? (gateway.leader().workers.figures.get(node) ?? null) : null,

@@ -246,6 +246,11 @@ export class Leader implements LeaderServices {
     });
   }
 
+  /** How many tasks the node holds. */
+  holds(nodeId: NodeId): number {
+    return this.#dispatcher.peek(({ nodes }) => nodes.get(nodeId)?.leases.size ?? 0);
+  }
+
   /** What monitoring wants to know; costs nothing. */
   figures(): SchedulerFigures & { readonly backlog: number; readonly reloads: number } {
     const { backlog, reloads } = this.#dispatcher;

@@ -24,6 +24,7 @@ import type {
   JobState,
   KeyRow,
   LimitRow,
+  NodeId,
   NodeRow,
   DeclarationKind,
   DeclarationRow,
@@ -142,6 +143,8 @@ export interface NodeView extends NodeRow {
   /** The tasks that it holds, as far as they are committed. */
   readonly running: number;
 }
+
+export type Holds = (node: NodeId) => number;
 
 export type JobCounts = Readonly<Record<JobState, number>>;
 
@@ -319,8 +322,8 @@ export interface Store {
   events(shard: number, after: number, limit: number, jobId?: JobId): Promise<readonly EventView[]>;
   /** The log's head; reading a view after it shows at least as much. */
   lastSeq(shard: number): Promise<LogHead>;
-  /** By id. */
-  nodes(shard: number): Promise<readonly NodeView[]>;
+  /** By id. `holds` says how many tasks a node holds, where somebody knows: to count them takes a walk over all live jobs. */
+  nodes(shard: number, holds?: Holds): Promise<readonly NodeView[]>;
   /** By id. */
   schedules(shard: number): Promise<readonly ScheduleRow[]>;
   /** What workers have declared, by name. */

@@ -78,7 +78,10 @@ export function journaled(tables: JournalTables, options: JournalOptions): Store
     task: settled(tables.task),
     jobs: settled(tables.jobs),
     countJobs: settled(tables.countJobs),
-    nodes: settled(tables.nodes),
+    nodes: async (shard, holds) =>
+      holds === undefined
+        ? settled(tables.nodes)(shard)
+        : overlay.nodeViews(await journal.layers(shard), await tables.nodes(shard, holds), holds),
     schedules: settled(tables.schedules),
     declarations: (shard, kind) => tables.declarations(shard, kind),
     deadTasks: settled(tables.deadTasks),

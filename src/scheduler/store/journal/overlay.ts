@@ -9,13 +9,14 @@ import type {
   JobNo,
   JobRow,
   KeyRow,
+  NodeId,
   ResultRow,
   StepRow,
   TaskNo,
   TaskRef,
   TaskRow,
 } from '../../core/index.ts';
-import type { EventView, JobView, TaskView } from '../store.ts';
+import type { EventView, Holds, JobView, NodeView, TaskView } from '../store.ts';
 import { isWholeJob, updatedJob } from './job-change.ts';
 import type { PendingJob, PendingTask } from './pending-job.ts';
 import type { Pending } from './pending.ts';
@@ -220,4 +221,21 @@ function idOf(layers: Layers, no: JobNo): JobId | null {
     return found && isWholeJob(found) ? found : undefined;
   });
   return row?.id ?? null;
+}
+
+/** By id. */
+export function nodeViews(
+  layers: Layers,
+  stored: readonly NodeView[],
+  holds: Holds,
+): readonly NodeView[] {
+  const nodes = new Map<NodeId, NodeView>();
+  for (const node of stored) nodes.set(node.id, { ...node, running: holds(node.id) });
+  for (const layer of layers.toReversed()) {
+    for (const [id, row] of layer.nodes) {
+      if (row === null) nodes.delete(id);
+      else nodes.set(id, { ...row, running: holds(id) });
+    }
+  }
+  return [...nodes.values()].toSorted((a, b) => (a.id < b.id ? -1 : 1));
 }

@@ -103,6 +103,11 @@ export class Pending {
     return this.#chars;
   }
 
+  /** Null for one that is gone. */
+  get nodes(): ReadonlyMap<NodeId, NodeRow | null> {
+    return this.#nodes;
+  }
+
   get signals(): ReadonlyMap<string, PendingSignal> {
     return this.#signals;
   }

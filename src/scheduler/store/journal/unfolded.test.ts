@@ -1,6 +1,6 @@
 /** How far the tables are behind the journal, and what is read meanwhile. */
 import { expect, test } from 'vitest';
-import { aJob, aSpec, succeeded } from '../../../../test/rig/conformance/rows.ts';
+import { aJob, aNode, aSpec, succeeded } from '../../../../test/rig/conformance/rows.ts';
 import { VirtualClock } from '../../../kit/index.ts';
 import { batchOf, instant, jobNo, taskNo, type TermId } from '../../core/index.ts';
 import { openMemoryStore } from '../memory/memory.ts';
@@ -74,4 +74,34 @@ test('somebody who does not lead sees the change of a job that the tables have f
   expect(await leading.unfolded?.(0)).toBe(1);
   expect(await leading.jobRow(0, changed.id)).toEqual(changed);
   expect(await following.jobRow(0, aJob(2).id)).toBeNull();
+});
+
+test('nodes are listed without a fold where somebody knows what they hold', async () => {
+  const tables = openMemoryStore({ now: () => instant(0) });
+  const store = journaled(tables, { clock: new VirtualClock(), foldAfterMs: 100 });
+  const campaign = await store.campaign({
+    ...{ shard: 0, nodeId: 'n', url: null, grpc: null },
+    term: 'term' as TermId,
+    ttlMs: 60_000,
+  });
+  if (!campaign.won) throw new Error('nobody else is there');
+  const commit = (commitNo: number, parts: object) =>
+    store.commit(
+      campaign.term,
+      60_000,
+      batchOf({ commitNo, lastSeq: 0, nextJobNo: jobNo(1), ...parts }),
+    );
+  const list = async () => {
+    const nodes = await store.nodes(0, (id) => (id === 'w-a' ? 3 : 0));
+    return nodes.map(({ id, draining, running }) => [id, draining, running]);
+  };
+  await commit(1, { nodeUpserts: [aNode('w-c'), aNode('w-b')] });
+  expect(await store.nodes(0)).toHaveLength(2);
+  await commit(2, { nodeUpserts: [aNode('w-a')], nodeDeletes: [aNode('w-c').id] });
+  await commit(3, { nodeUpserts: [aNode('w-b', { draining: true })] });
+  expect(await list()).toEqual([
+    ['w-a', false, 3],
+    ['w-b', true, 0],
+  ]);
+  expect(await store.unfolded?.(0)).toBe(2);
 });

@@ -10,6 +10,7 @@ import {
 import {
   type DeadFilter,
   type DeadTask,
+  type Holds,
   type JobCounts,
   type LogHead,
   NO_JOBS,
@@ -34,7 +35,7 @@ export async function logHead(run: Run, shard: number): Promise<LogHead> {
   };
 }
 
-/** No index follows a hot row, so the jobs are walked from the oldest live one on: 0.2 s for a million. */
+/** No index follows a hot row, so the jobs are walked from the oldest live one on: 0.2 s for a million. The leader does not ask. */
 const RUNNING = `
   select t.node_id, count(*) as running
     from millrace.job j
@@ -45,14 +46,22 @@ const RUNNING = `
      and j.no >= (select min(l.no) from millrace.job_live l where l.shard = $1)
    group by t.node_id`;
 
-export function nodeViews(pool: ReadPool, shard: number): Promise<readonly NodeView[]> {
+const NODES = `select ${rows.nodes.read('n')} from millrace.node n where n.shard = $1 order by n.id`;
+
+export async function nodeViews(
+  pool: ReadPool,
+  shard: number,
+  holds?: Holds,
+): Promise<readonly NodeView[]> {
+  if (holds !== undefined) {
+    const nodes = await pool.run(NODES, [shard]);
+    return nodes.map((row) => {
+      const node = rows.nodes.decode(row);
+      return { ...node, running: holds(node.id) };
+    });
+  }
   return pool.snapshot(async (run) => {
-    const [nodes, counts] = await Promise.all([
-      run(`select ${rows.nodes.read('n')} from millrace.node n where n.shard = $1 order by n.id`, [
-        shard,
-      ]),
-      run(RUNNING, [shard]),
-    ]);
+    const [nodes, counts] = await Promise.all([run(NODES, [shard]), run(RUNNING, [shard])]);
     const running = new Map(
       counts.map((row) => [row['node_id'] as string, row['running'] as number]),
     );

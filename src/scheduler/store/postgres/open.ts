@@ -193,7 +193,7 @@ function tablesOn(settings: ConnectionSettings): PostgresTables {
     countJobs: (shard, newest) => countJobs(read, shard, newest),
     events: (shard, after, limit, jobId) => eventsAfter(pool, shard, after, limit, jobId),
     lastSeq: (shard) => logHead(read, shard),
-    nodes: (shard) => nodeViews(pool, shard),
+    nodes: (shard, holds) => nodeViews(pool, shard, holds),
     schedules: (shard) => schedulesOf(read, shard),
     deadTasks: (shard, filter) => deadTasks(read, shard, filter),
     inbox: (shard, limit) => inboxOf(read, shard, limit),
