@@ -5,7 +5,7 @@
  * the same leases.
  */
 import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
-import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
+import { Backoff, type Clock, RenewedSet, sleepOrAbort } from '../../kit/index.ts';
 import type {
   ReportReply,
   WorkerOrders,
@@ -48,7 +48,7 @@ export class Outbox {
   /** Progress that was not reported yet: a newer report replaces it. */
   readonly #progress: Map<LeaseName, Entry> = new Map();
   /** Those that a report in flight is about. */
-  readonly #inFlight: Set<LeaseName> = new Set();
+  readonly #inFlight: RenewedSet<LeaseName> = new RenewedSet();
   #reports = 0;
   #items = 0;
   #bytes = 0;

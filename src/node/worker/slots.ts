@@ -1,5 +1,6 @@
 /** What a worker holds: at most `slots` running handlers, and behind them a queue of prefetched tasks. */
 import type { LeaseName } from '../../scheduler/core/index.ts';
+import { RenewedMap, RenewedSet } from '../../kit/index.ts';
 import type { Attempt } from './attempt.ts';
 import { leaseKey } from './lease-key.ts';
 
@@ -17,9 +18,11 @@ export interface SlotsOptions {
 
 export class Slots {
   readonly #options: SlotsOptions;
-  readonly #held: Map<string, Attempt> = new Map();
-  readonly #waiting: Set<Attempt> = new Set();
-  readonly #running: Set<Attempt> = new Set();
+  readonly #held: RenewedMap<string, Attempt> = new RenewedMap();
+  /** Oldest first, from `#first` on. */
+  #waiting: (Attempt | undefined)[] = [];
+  #first = 0;
+  readonly #running: RenewedSet<Attempt> = new RenewedSet();
   #isFilling = false;
   /** How many may start in this turn of the event loop; null when none has started in it. */
   #left: number | null = null;
@@ -39,7 +42,7 @@ export class Slots {
   }
 
   get running(): readonly Attempt[] {
-    return [...this.#running];
+    return [...this.#running.values()];
   }
 
   get leases(): readonly LeaseName[] {
@@ -58,7 +61,7 @@ export class Slots {
   }
 
   queue(attempt: Attempt): void {
-    this.#waiting.add(attempt);
+    this.#waiting.push(attempt);
   }
 
   /** Fills free slots from the queue, oldest first. */
@@ -67,13 +70,24 @@ export class Slots {
     if (this.#isFilling) return;
     this.#isFilling = true;
     const { slots, mayStart, start } = this.#options;
-    for (const attempt of this.#waiting) {
+    while (this.#first < this.#waiting.length) {
       if (this.#running.size >= slots || !mayStart() || !this.#takesTurn()) break;
-      this.#waiting.delete(attempt);
+      const attempt = this.#next();
       this.#running.add(attempt);
       start(attempt);
     }
     this.#isFilling = false;
+  }
+
+  #next(): Attempt {
+    const attempt = this.#waiting[this.#first] as Attempt;
+    this.#waiting[this.#first] = undefined;
+    this.#first += 1;
+    if (this.#first === this.#waiting.length || this.#first > this.#waiting.length / 2 + 100) {
+      this.#waiting = this.#waiting.slice(this.#first);
+      this.#first = 0;
+    }
+    return attempt;
   }
 
   /** The handler runs no more. */
@@ -98,13 +112,16 @@ export class Slots {
 
   /** It will not be started; true if it was waiting. */
   withdraw(attempt: Attempt): boolean {
-    return this.#waiting.delete(attempt);
+    const at = this.#waiting.indexOf(attempt, this.#first);
+    if (at >= 0) this.#waiting.splice(at, 1);
+    return at >= 0;
   }
 
   /** Takes everything that was not started out of the queue. */
   withdrawAll(): readonly Attempt[] {
-    const waiting = [...this.#waiting];
-    this.#waiting.clear();
+    const waiting = this.#waiting.slice(this.#first) as Attempt[];
+    this.#waiting = [];
+    this.#first = 0;
     return waiting;
   }
 

@@ -1,5 +1,5 @@
 import type { Ask, MillraceError, Reply, ReplyBody } from '../core/index.ts';
-import { deferred } from '../../kit/index.ts';
+import { RenewedMap, deferred } from '../../kit/index.ts';
 
 /** Who waits for a reply. */
 interface Waiting {
@@ -9,7 +9,7 @@ interface Waiting {
 
 /** The replies that callers wait for. Each is delivered once; one without a caller is dropped. */
 export class PendingReplies {
-  readonly #waiting: Map<Ask, Waiting> = new Map();
+  readonly #waiting: RenewedMap<Ask, Waiting> = new RenewedMap();
   #last = 0;
 
   next(): Ask {

@@ -6,6 +6,7 @@ import {
   taskNo,
 } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaseName } from '../../../scheduler/core/index.ts';
+import { RenewedMap } from '../../../kit/index.ts';
 import { PackedRows, ReadRows } from './packed-rows.ts';
 import { refuse, shortText } from './values.ts';
 
@@ -106,7 +107,7 @@ interface SentLease {
 
 /** What was sent on one stream of the leases that are held here. */
 export class SentLeases {
-  readonly #known: Map<LeaseName, SentLease> = new Map();
+  readonly #known: RenewedMap<LeaseName, SentLease> = new RenewedMap();
   readonly #numbers = new LeaseNumbers();
   #changes = 0;
 
@@ -122,7 +123,7 @@ export class SentLeases {
     }
     const gone: LeaseName[] = [];
     const removed: number[] = [];
-    for (const [lease, known] of this.#known) {
+    for (const [lease, known] of this.#known.entries()) {
       if (known.heldAt === heldAt) continue;
       gone.push(lease);
       removed.push(known.number);
@@ -141,7 +142,7 @@ export class SentLeases {
 
 /** What the worker on one stream has said of the leases that it holds. */
 export class HeldLeases {
-  readonly #leases: Map<number, LeaseName> = new Map();
+  #leases: RenewedMap<number, LeaseName> = new RenewedMap();
   readonly #numbers = new LeaseNumbers();
   readonly #room: HeldRoom;
 
@@ -169,7 +170,7 @@ export class HeldLeases {
   /** The stream is over. */
   end(): void {
     this.#room.leases += this.#leases.size;
-    this.#leases.clear();
+    this.#leases = new RenewedMap();
   }
 }
 

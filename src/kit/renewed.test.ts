@@ -1,0 +1,45 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { RenewedMap, RenewedSet } from './renewed.ts';
+
+test('it holds what a map would hold, in the same order', () => {
+  const key = fc.nat(40);
+  const act = fc.oneof(
+    {
+      weight: 2,
+      arbitrary: fc.record({ type: fc.constant('set' as const), key, value: fc.nat() }),
+    },
+    { weight: 3, arbitrary: fc.record({ type: fc.constant('delete' as const), key }) },
+  );
+  fc.assert(
+    fc.property(fc.array(act, { maxLength: 300 }), (acts) => {
+      const map = new Map<number, number>();
+      const renewed = new RenewedMap<number, number>();
+      for (const each of acts) {
+        if (each.type === 'delete') expect(renewed.delete(each.key)).toBe(map.delete(each.key));
+        else {
+          map.set(each.key, each.value);
+          renewed.set(each.key, each.value);
+        }
+        expect(renewed.get(each.key)).toBe(map.get(each.key));
+        expect(renewed.has(each.key)).toBe(map.has(each.key));
+      }
+      expect(renewed.size).toBe(map.size);
+      expect([...renewed.entries()]).toEqual([...map]);
+      expect([...renewed.keys()]).toEqual([...map.keys()]);
+      expect([...renewed.values()]).toEqual([...map.values()]);
+    }),
+  );
+});
+
+test('a set forgets what is deleted, however often it is renewed', () => {
+  const set = new RenewedSet<number>();
+  for (let no = 0; no < 1_000; no += 1) {
+    set.add(no);
+    if (no >= 3) expect(set.delete(no - 3)).toBe(true);
+  }
+  expect([...set.values()]).toEqual([997, 998, 999]);
+  expect(set.delete(1)).toBe(false);
+  expect(set.has(998)).toBe(true);
+  expect(set.size).toBe(3);
+});
