@@ -70,3 +70,23 @@ test.each([
   expect(await count(existing(filtered))).toEqual(await count(existing(plain)));
   expect(await count(part(filtered, small))).toEqual([40_000]);
 });
+
+test('rows are compared with no end of the file', async () => {
+  const range = { path: small, bytes: 0, mtimeNs: '0', footer: '', rows: 100_000 };
+  const [first, middle, last, all] = [
+    [0, 30_000],
+    [30_000, 60_000],
+    [60_000, 100_000],
+    [0, 100_000],
+  ].map(([from = null, to = null]) => scanQuery(plain, [{ ...range, from, to }]));
+  for (const [sql, has] of [
+    [first, ['<']],
+    [middle, ['>=', '<']],
+    [last, ['>=']],
+    [all, []],
+  ] as const)
+    expect(String(sql).match(/(?<=file_row_number )[<>]=?/g) ?? []).toEqual(has);
+  expect(await count(`${first}\nUNION ALL\n${last}`)).toEqual([70_000]);
+  expect(await count(String(middle))).toEqual([30_000]);
+  expect(await count(String(all))).toEqual([100_000]);
+});

@@ -45,7 +45,8 @@ function unfoldedJoin({ cte, definition, body, rows }: With): Relation | null {
     });
   }
   const isKeyed = conditions.some(({ comparison }) => comparison === '=');
-  return isKeyed ? { ...body, left: definition, right: rest, conditions, rows } : null;
+  if (!isKeyed) return null;
+  return { ...body, left: definition, right: rest, conditions, rows, isCorrelated: true };
 }
 
 /**

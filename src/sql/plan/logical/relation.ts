@@ -119,6 +119,8 @@ export interface Join extends AnyRelation {
   /** Any other condition, over the columns of both sides. */
   readonly predicate: Expression | null;
   readonly errorOnMany: boolean;
+  /** Of a semi or anti join: it was a correlated EXISTS or NOT EXISTS, and its text may be one. */
+  readonly isCorrelated?: true;
 }
 
 export interface JoinCondition {

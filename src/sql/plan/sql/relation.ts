@@ -15,6 +15,7 @@ import type {
   With,
 } from '../logical/relation.ts';
 import { nullOf } from '../logical/type.ts';
+import { inputsOf } from '../logical/walk.ts';
 import {
   printAggregate,
   printExpression,
@@ -130,6 +131,7 @@ class Printer {
       }
       case 'join':
         if (relation.type === 'mark' || relation.type === 'single') return this.#nested(relation);
+        if (isBetterCorrelated(relation)) return this.#exists(relation);
         return this.#sides(relation, joinWords(relation));
       case 'asof':
         return this.#sides(relation, joinWords(relation));
@@ -187,6 +189,13 @@ class Printer {
       column,
       where: [],
     };
+  }
+
+  /** The same as the semi join. */
+  #exists({ left, right, conditions }: Join): Base {
+    const on = printConditions(conditions, of('l'), of('r')).join(' AND ');
+    const matches = `SELECT 1\nFROM ${this.#side(right, 'r')}\nWHERE ${on}`;
+    return { from: this.#side(left, 'l'), column: of('l'), where: [`EXISTS ${nested(matches)}`] };
   }
 
   #join(join: Join): string {
@@ -298,6 +307,30 @@ function isPlainScan(relation: Relation): boolean {
   if (relation.kind !== 'scan' || relation.filters.length > 0) return false;
   if (relation.columns.includes(null)) return false;
   return relation.keep.every((place, i) => place === i);
+}
+
+/** How many times the rows of the right side must exceed those of the left one. */
+const FEW = 2;
+
+/**
+ * Few rows are looked for in a table. DuckDB builds its hash table of them, and leaves out what it can of the table while
+ * it scans, but not for a join that keeps rows of the build side. For a correlated EXISTS it joins the table with their
+ * distinct keys first, and this join filters the scan. Only with a single key it has a Bloom filter for that.
+ */
+function isBetterCorrelated(join: Join): boolean {
+  const { type, isCorrelated, left, right, conditions, predicate } = join;
+  if (type !== 'semi' || isCorrelated !== true || predicate !== null) return false;
+  const [first, ...others] = conditions;
+  if (others.length > 0) return false;
+  if (first?.comparison !== '=' || !isScanned(right)) return false;
+  return left.rows !== null && right.rows !== null && left.rows * FEW <= right.rows;
+}
+
+/** Only the rows of files, and filters. */
+function isScanned(relation: Relation): boolean {
+  if (relation.kind === 'scan' || relation.kind === 'input') return true;
+  const isNarrowed = relation.kind === 'project' || relation.kind === 'filter';
+  return isNarrowed && inputsOf(relation).every(isScanned);
 }
 
 function joinWords(join: Join | AsOfJoin): string {
