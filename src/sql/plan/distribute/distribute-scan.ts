@@ -58,7 +58,7 @@ export function distributeScan(
     columns: scan.keep.map((at) => size.columns[at] as ColumnStats),
     nonDeterministic: null,
     isOneRow: false,
-    scan: partitioning.kind === 'replicated' && canDivide ? name : null,
+    scan: canDivide && partitioning.kind !== 'single' ? name : null,
     stage: null,
   };
 }
