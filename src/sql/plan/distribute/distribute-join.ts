@@ -5,7 +5,7 @@
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AsOfJoin, Cross, Join, JoinType, Relation } from '../logical/relation.ts';
 import { BOOLEAN } from '../logical/type.ts';
-import { unknownStats } from './column-stats.ts';
+import { unknownStats, withEqual } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
 import { scanBytes, scanRows } from './distribute-scan.ts';
 import { withoutDuplicates } from './distribute-set.ts';
@@ -325,8 +325,17 @@ function joined(
 ): Subplan {
   const relation = spec.build(left.relation, right.relation);
   const isMark = spec.type === 'mark';
-  const added = isMark ? [unknownStats(BOOLEAN)] : right.columns;
-  const columns = [...left.columns, ...added].slice(0, relation.output.length);
+  const width = left.columns.length;
+  const equal = spec.pairs.flatMap(({ left: one, right: other }) =>
+    one.kind === 'column' && other.kind === 'column'
+      ? [[one.index, width + other.index] as const]
+      : [],
+  );
+  const both = isMark ? left.columns : withEqual([...left.columns, ...right.columns], equal);
+  const columns = [...both, ...(isMark ? [unknownStats(BOOLEAN)] : [])].slice(
+    0,
+    relation.output.length,
+  );
   return over([left, right], {
     relation,
     partitioning: partitioning.kind === 'single' ? SINGLE : partitioning,
