@@ -101,9 +101,19 @@ function finestOf(
   const { groups, sets } = aggregate;
   if (groups.length === 0 || !sets.some((set) => set.length === groups.length)) return null;
   const finest = { ...aggregate, sets: [groups.map((_, at) => at)], grouping: [] };
-  const { columns } = applied(partialPhase(finest, splits), input);
-  const bytes = partialRows(context, finest, input) * rowBytes(columns);
-  return hasSets(aggregate) && bytes <= context.settings.gatherBytes ? finest : null;
+  return hasSets(aggregate) && isGathered(context, finest, splits, input) ? finest : null;
+}
+
+/** Whether its partial rows seem to be so few that one task merges them. */
+export function isGathered(
+  context: DistributeContext,
+  aggregate: Aggregate,
+  splits: readonly PartialAggregate[],
+  input: Subplan,
+): boolean {
+  const { columns } = applied(partialPhase(aggregate, splits), input);
+  const bytes = partialRows(context, aggregate, input) * rowBytes(columns);
+  return bytes <= context.settings.gatherBytes;
 }
 
 /** Of groups that the operators above want by some of their keys, fewer are gathered. */

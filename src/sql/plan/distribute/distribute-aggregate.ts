@@ -7,11 +7,16 @@ import {
   groupsOfAllSets,
   hasSets,
   inTwoPhases,
+  isGathered,
   isPositive,
   results,
 } from './aggregate-phases.ts';
+import { combinations } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
+import { scanRows } from './distribute-scan.ts';
+import type { Draft } from './draft.ts';
 import { column, columnsOf, sameExpression } from './expressions.ts';
+import { eachRelation } from './relations.ts';
 import type { Subplan } from './subplan.ts';
 import { repartitionBy } from './repartition.ts';
 import {
@@ -39,12 +44,41 @@ export function distributeAggregate(
   const splits = aggregate.calls.map(partialAggregate);
   const isSplit = splits.every((split) => split !== null);
   const distinct = aggregate.calls.filter((call) => call.distinct);
-  if (isSplit && distinct.length === 0 && maySplit(aggregate))
+  const isPlain = isSplit && distinct.length === 0 && maySplit(aggregate);
+  if (isPlain && seemsToReduce(context, aggregate, splits, input))
     return inTwoPhases(context, aggregate, splits, input, chosen);
   if (isSplit && !hasSets(aggregate) && oneValue(distinct) !== null)
     return withDistinct(context, aggregate, oneValue(distinct) as Expression, input, chosen);
   const keys = chosen?.map((at) => aggregate.groups[at] as Expression);
   return applied(aggregate, repartitionBy(context, input, keys ?? groupsOfAllSets(aggregate)));
+}
+
+/** With so many possible groups for each row that any table has, nearly every row is a group of its own. */
+const GROUPS_PER_ROW = 8;
+
+/** Whether a partial phase leaves fewer rows to be exchanged. If not, it only groups them once more. */
+function seemsToReduce(
+  context: DistributeContext,
+  aggregate: Aggregate,
+  splits: readonly PartialAggregate[],
+  input: Subplan,
+): boolean {
+  const { groups } = aggregate;
+  if (hasSets(aggregate) || !groups.some(({ type }) => isHashable(type))) return true;
+  if (isGathered(context, aggregate, splits, input)) return true;
+  const most = Math.max(input.rows, largestTable(context.draft, input.relation));
+  return combinations(groups, input.columns) < GROUPS_PER_ROW * most;
+}
+
+/** The rows of the largest table that it reads: a filter or join may leave many more rows than estimated, but hardly more than these. */
+function largestTable(draft: Draft, relation: Relation): number {
+  const rows = [...eachRelation(relation)].map((each) => {
+    const leaf = each.kind === 'input' ? draft.leaves.get(each.relation) : undefined;
+    if (leaf?.kind === 'scan') return scanRows(leaf);
+    const stage = leaf?.kind === 'stage' ? draft.stages[leaf.stage] : undefined;
+    return stage === undefined ? 0 : largestTable(draft, stage.relation);
+  });
+  return Math.max(...rows);
 }
 
 /** Indexes of the groups by which to repartition, if the operators above want to find them together; null for all. */
