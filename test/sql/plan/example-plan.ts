@@ -18,14 +18,14 @@ export const ORDERED_TABLES: readonly PinnedTable[] = CLUSTERED.map((table) => (
   root: '/data',
 }));
 
-/** As DuckDB would have it. */
-function exampleRelation(): Relation {
+/** As DuckDB would have it. `otherRows` are left of the smaller table. */
+function exampleRelation(otherRows: number): Relation {
   const total = decimalType(38, 2);
   const join: Relation = {
     kind: 'join',
     type: 'inner',
     left: scanOf('large', 3_000_000),
-    right: scanOf('other', 800_000),
+    right: scanOf('other', otherRows),
     conditions: [{ left: column(0), right: column(0), comparison: '=' }],
     predicate: null,
     errorOnMany: false,
@@ -61,6 +61,7 @@ export function examplePlan(
   partitions = 4,
   broadcastThresholdBytes = 1_000_000,
   tables: readonly PinnedTable[] = EXAMPLE_TABLES,
+  otherRows = 800_000,
 ): QueryPlan {
   return planQuery({
     sql: EXAMPLE_SQL,
@@ -68,7 +69,7 @@ export function examplePlan(
       { name: 'name', type: 'VARCHAR' },
       { name: 'sum(l.price)', type: 'DECIMAL(38,2)' },
     ],
-    logical: exampleRelation(),
+    logical: exampleRelation(otherRows),
     whyNot: null,
     tables,
     session: { timeZone: 'UTC', now: '2026-05-04 03:02:01+00' },

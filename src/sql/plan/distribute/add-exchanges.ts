@@ -165,7 +165,7 @@ export class AddExchanges implements DistributeContext {
       made.nonDeterministic === null &&
       operators.every(({ kind }) => kind !== 'ref' && kind !== 'with') &&
       (made.partitioning.kind === 'replicated'
-        ? operators.length <= REPEATED_OPERATORS
+        ? operators.reduce((sum, each) => sum + workOf(each), 0) <= REPEATED_OPERATORS
         : this.#isSoonerRead(made, definition, readers));
     const materialized = isCheap ? null : this.#materialized(made, cte, body);
     this.#commons.set(cte, () => materialized ?? this.place(definition));
@@ -195,6 +195,11 @@ export class AddExchanges implements DistributeContext {
       !isPartitionedOn(made.partitioning, keys);
     return pays ? this.draft.repartition(made, keys) : this.draft.materialize(made);
   }
+}
+
+/** In operators: each call of an aggregate is as much as a filter. */
+function workOf(relation: Relation): number {
+  return relation.kind === 'aggregate' ? Math.max(1, relation.calls.length) : 1;
 }
 
 /** Whether it makes each row of one row of a table. */

@@ -5,7 +5,7 @@
 import type { Expression } from '../logical/expression.ts';
 import type { SqlType } from '../logical/type.ts';
 import type { TableColumn } from '../physical/table.ts';
-import { partsOf } from '../logical/walk.ts';
+import { columnsIn, partsOf } from '../logical/walk.ts';
 import { widthOf } from './types.ts';
 
 export interface ColumnStats {
@@ -13,6 +13,15 @@ export interface ColumnStats {
   readonly width: number;
   /** An upper estimate of the number of distinct values. */
   readonly distinct: number;
+  /** Columns of one source have no more combinations than it has rows. */
+  readonly source?: Source;
+  /** It is different in each row of the source, or equal to such a column: it tells all others of the source. */
+  readonly isKey?: boolean;
+}
+
+/** One scan of a table; the same object in all of its columns. */
+export interface Source {
+  readonly rows: number;
 }
 
 /** Types with few values in practice. */
@@ -33,12 +42,14 @@ export function unknownStats(type: SqlType): ColumnStats {
 export function storedStats(
   type: SqlType,
   stored: TableColumn | undefined,
-  rows: number,
+  source: Source,
 ): ColumnStats {
+  const { rows } = source;
   const unknown = unknownStats(type);
   const width =
     (stored?.bytes ?? null) === null || rows < 1 ? unknown.width : (stored?.bytes ?? 0) / rows;
-  return { width, distinct: Math.min(unknown.distinct, stored?.distinct ?? rows, rows) };
+  const distinct = Math.min(unknown.distinct, stored?.distinct ?? rows, rows);
+  return { width, distinct, source, isKey: (stored?.distinct ?? 0) >= rows };
 }
 
 export function expressionStats(
@@ -47,7 +58,10 @@ export function expressionStats(
 ): ColumnStats {
   if (expression.kind === 'column')
     return columns[expression.index] ?? unknownStats(expression.type);
-  return { width: widthOf(expression.type), distinct: distinctOf(expression, columns) };
+  const own = { width: widthOf(expression.type), distinct: distinctOf(expression, columns) };
+  const sources = new Set([...columnsIn(expression)].map((at) => columns[at]?.source));
+  const [source] = sources;
+  return source === undefined || sources.size > 1 ? own : { ...own, source };
 }
 
 /** The number of values of each date part. */
@@ -101,6 +115,43 @@ export function groupCount(
   columns: readonly ColumnStats[],
   rows: number,
 ): number {
-  const product = groups.reduce((all, group) => all * expressionStats(group, columns).distinct, 1);
-  return Math.min(product, rows);
+  return Math.min(combinations(groups, columns), rows);
+}
+
+/** How many combinations of their values there may be. */
+export function combinations(
+  groups: readonly Expression[],
+  columns: readonly ColumnStats[],
+): number {
+  const bySource = new Map<Source | undefined, number>();
+  for (const group of groups) {
+    const { distinct, source } = expressionStats(group, columns);
+    bySource.set(source, (bySource.get(source) ?? 1) * distinct);
+  }
+  return [...bySource].reduce(
+    (all, [source, own]) => all * Math.min(own, source?.rows ?? Infinity),
+    1,
+  );
+}
+
+/** Columns that must be equal: if one of them is a key of its source, the other one is, too. */
+export function withEqual(
+  columns: readonly ColumnStats[],
+  pairs: readonly (readonly [number, number])[],
+): readonly ColumnStats[] {
+  const made = [...columns];
+  for (const [left, right] of pairs) {
+    const [one, other] = [made[left], made[right]];
+    if (one === undefined || other === undefined) continue;
+    const isOfRight = other.isKey === true && (one.isKey !== true || rowsOf(other) < rowsOf(one));
+    const { source } = isOfRight ? other : one;
+    if (source === undefined || (!isOfRight && one.isKey !== true)) continue;
+    made[left] = { ...one, source, isKey: true };
+    made[right] = { ...other, source, isKey: true };
+  }
+  return made;
+}
+
+function rowsOf({ source }: ColumnStats): number {
+  return source?.rows ?? Infinity;
 }

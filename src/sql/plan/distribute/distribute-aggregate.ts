@@ -2,24 +2,29 @@
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import type { Aggregate, Relation } from '../logical/relation.ts';
 import { BIGINT } from '../logical/type.ts';
+import {
+  applied,
+  groupsOfAllSets,
+  hasSets,
+  inTwoPhases,
+  isGathered,
+  isPositive,
+  results,
+} from './aggregate-phases.ts';
+import { combinations } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
+import { scanRows } from './distribute-scan.ts';
+import type { Draft } from './draft.ts';
 import { column, columnsOf, sameExpression } from './expressions.ts';
-import { bytesOf, over, type Subplan } from './subplan.ts';
+import { eachRelation } from './relations.ts';
+import type { Subplan } from './subplan.ts';
 import { repartitionBy } from './repartition.ts';
-import { project } from './relations.ts';
-import { expressionStats, groupCount, unknownStats } from './column-stats.ts';
 import {
   partialAggregate,
   withoutNeedlessDistinct,
   type PartialAggregate,
 } from './partial-aggregate.ts';
-import {
-  isPartitioned,
-  isPartitionedOn,
-  throughProjection,
-  type Partitioning,
-} from './partitioning.ts';
-import { aggregateNonDeterminism } from './determinism.ts';
+import { isPartitioned, isPartitionedOn, type Partitioning } from './partitioning.ts';
 import { isHashable } from './types.ts';
 import { wantedKeys, type Wanted } from './wanted-keys.ts';
 
@@ -39,12 +44,41 @@ export function distributeAggregate(
   const splits = aggregate.calls.map(partialAggregate);
   const isSplit = splits.every((split) => split !== null);
   const distinct = aggregate.calls.filter((call) => call.distinct);
-  if (isSplit && distinct.length === 0 && maySplit(aggregate))
+  const isPlain = isSplit && distinct.length === 0 && maySplit(aggregate);
+  if (isPlain && seemsToReduce(context, aggregate, splits, input))
     return inTwoPhases(context, aggregate, splits, input, chosen);
   if (isSplit && !hasSets(aggregate) && oneValue(distinct) !== null)
     return withDistinct(context, aggregate, oneValue(distinct) as Expression, input, chosen);
   const keys = chosen?.map((at) => aggregate.groups[at] as Expression);
   return applied(aggregate, repartitionBy(context, input, keys ?? groupsOfAllSets(aggregate)));
+}
+
+/** With so many possible groups for each row that any table has, nearly every row is a group of its own. */
+const GROUPS_PER_ROW = 8;
+
+/** Whether a partial phase leaves fewer rows to be exchanged. If not, it only groups them once more. */
+function seemsToReduce(
+  context: DistributeContext,
+  aggregate: Aggregate,
+  splits: readonly PartialAggregate[],
+  input: Subplan,
+): boolean {
+  const { groups } = aggregate;
+  if (hasSets(aggregate) || !groups.some(({ type }) => isHashable(type))) return true;
+  if (isGathered(context, aggregate, splits, input)) return true;
+  const most = Math.max(input.rows, largestTable(context.draft, input.relation));
+  return combinations(groups, input.columns) < GROUPS_PER_ROW * most;
+}
+
+/** The rows of the largest table that it reads: a filter or join may leave many more rows than estimated, but hardly more than these. */
+function largestTable(draft: Draft, relation: Relation): number {
+  const rows = [...eachRelation(relation)].map((each) => {
+    const leaf = each.kind === 'input' ? draft.leaves.get(each.relation) : undefined;
+    if (leaf?.kind === 'scan') return scanRows(leaf);
+    const stage = leaf?.kind === 'stage' ? draft.stages[leaf.stage] : undefined;
+    return stage === undefined ? 0 : largestTable(draft, stage.relation);
+  });
+  return Math.max(...rows);
 }
 
 /** Indexes of the groups by which to repartition, if the operators above want to find them together; null for all. */
@@ -72,16 +106,6 @@ function isLocal({ groups, sets }: Aggregate, partitioning: Partitioning): boole
   );
 }
 
-/** The groups that are in every grouping set: rows can be repartitioned by them. */
-function groupsOfAllSets({ groups, sets }: Aggregate): readonly Expression[] {
-  return groups.filter((_, at) => sets.every((set) => set.includes(at)));
-}
-
-/** Whether it is more than a plain GROUP BY. */
-function hasSets({ groups, sets }: Aggregate): boolean {
-  return sets.length > 1 || sets.some((set) => set.length !== groups.length);
-}
-
 /**
  * A grouping set that occurs twice returns its rows twice, and nothing in the partial rows would tell the two apart.
  */
@@ -91,183 +115,13 @@ function maySplit({ groups, sets }: Aggregate): boolean {
   return texts.size === sets.length && groups.length > 0 && groups.length <= GROUPING_MAX;
 }
 
-function groupRows({ groups, rows, sets }: Aggregate, input: Subplan): number {
-  if (groups.length === 0) return 1;
-  const counted = groupCount(groups, input.columns, input.rows) * Math.max(1, sets.length);
-  return Math.min(rows ?? input.rows, counted);
-}
-
-/** Runs the aggregate in the tasks where its input is. */
-function applied(aggregate: Aggregate, input: Subplan): Subplan {
-  const { groups, calls, sets, grouping } = aggregate;
-  const isTotal = groups.length === 0;
-  // A grouping set without a group makes it NULL; only groups that are in all sets keep their values.
-  const kept = groupsOfAllSets(aggregate);
-  const isPlain = kept.length === groups.length;
-  const outputs = groups.map((group): Expression => (kept.includes(group) ? group : NO_VALUE));
-  return over([input], {
-    relation: { ...aggregate, input: input.relation },
-    partitioning: throughProjection(input.partitioning, isPlain ? groups : outputs),
-    rows: groupRows(aggregate, input),
-    columns: [
-      ...groups.map((group) => expressionStats(group, input.columns)),
-      ...calls.map(({ type }) => unknownStats(type)),
-      ...grouping.map(() => unknownStats(BIGINT)),
-    ],
-    nonDeterministic: aggregateNonDeterminism({ ...aggregate, input: input.relation }),
-    isOneRow: isTotal && sets.length <= 1,
-  });
-}
-
-const NO_VALUE: Expression = { kind: 'constant', sql: '<none>', type: BIGINT };
-
-/** Partial phase: each task aggregates its own rows. Final phase: the partial rows are merged by group. */
-function inTwoPhases(
-  context: DistributeContext,
-  aggregate: Aggregate,
-  splits: readonly PartialAggregate[],
-  input: Subplan,
-  chosen: Wanted,
-  reduced: Relation | null = null,
-): Subplan {
-  const { groups } = aggregate;
-  const isTotal = groups.length === 0;
-  const first = partialPhase(aggregate, splits);
-  const before = applied(first, input);
-  if (reduced !== null) context.draft.pairPartial(reduced, before.relation);
-  const rows = Math.min(groupRows(aggregate, input) * context.draft.partitions, input.rows);
-  const partial = { ...before, rows: isTotal ? context.draft.partitions : rows, isOneRow: false };
-  const columns = columnsOf(before.relation.output);
-  // With several sets, a partial row belongs to a group and a set.
-  const setColumn = hasSets(aggregate) ? columns.slice(groups.length + first.calls.length) : [];
-  const keys = [...columns.slice(0, groups.length), ...setColumn];
-  const by = chosen?.map((at) => keys[at] as Expression) ?? null;
-  const exchanged = exchangeByGroup(context, partial, keys, by);
-  const merged = finalPhase(aggregate, splits, first, keys, exchanged);
-  context.draft.pairPartial(before.relation, merged.relation);
-  return results(aggregate, splits, keys.length, merged);
-}
-
-/** Of groups that the operators above want by some of their keys, fewer are gathered. */
-const WANTED_SHARE = 1 / 16;
-
-/** Few partial rows are gathered in one task, where the operators above can go on without another exchange. */
-function exchangeByGroup(
-  context: DistributeContext,
-  partial: Subplan,
-  keys: readonly Expression[],
-  chosen: readonly Expression[] | null,
-): Subplan {
-  const { gatherBytes } = context.settings;
-  const few = chosen === null ? gatherBytes : gatherBytes * WANTED_SHARE;
-  const isFew = few > 0 && bytesOf(partial) <= few;
-  if (keys.length === 0 || isFew) return context.draft.gather(partial);
-  const usable = chosen ?? keys.filter(({ type }) => isHashable(type));
-  return usable.length === 0
-    ? context.draft.gather(partial)
-    : context.draft.repartition(partial, usable);
-}
-
-function partialPhase(aggregate: Aggregate, splits: readonly PartialAggregate[]): Aggregate {
-  const { groups, grouping } = aggregate;
-  const calls = splits.flatMap(({ before }) => before);
-  const setNumber = groups.map((_, at) => at);
-  const marks = hasSets(aggregate) ? [setNumber, ...grouping] : [];
-  return {
-    ...aggregate,
-    calls,
-    grouping: marks,
-    output: [
-      ...groups.map(({ type }) => type),
-      ...calls.map(({ type }) => type),
-      ...marks.map(() => BIGINT),
-    ],
-  };
-}
-
-function finalPhase(
-  aggregate: Aggregate,
-  splits: readonly PartialAggregate[],
-  first: Aggregate,
-  keys: readonly Expression[],
-  exchanged: Subplan,
-): Subplan {
-  const types = first.calls.map(({ type }) => type);
-  let offset = aggregate.groups.length;
-  const calls: AggregateCall[] = [];
-  for (const { before, after } of splits) {
-    const at = (place: number): Expression =>
-      column(offset + place, types[offset - aggregate.groups.length + place] as Expression['type']);
-    for (const { name, args, where, type } of after) {
-      const filter = where === null ? null : isPositive(at(where));
-      calls.push({ name, args: args.map(at), distinct: false, filter, order: [], type });
-    }
-    offset += before.length;
-  }
-  const second: Aggregate = {
-    kind: 'aggregate',
-    input: exchanged.relation,
-    groups: keys,
-    sets: keys.length === 0 ? aggregate.sets : [keys.map((_, at) => at)],
-    calls,
-    grouping: [],
-    output: [...keys, ...calls].map(({ type }) => type),
-    rows: aggregate.rows,
-  };
-  return applied(second, exchanged);
-}
-
-function isPositive(value: Expression): Expression {
-  return {
-    kind: 'compare',
-    comparison: '>',
-    left: value,
-    right: { kind: 'constant', sql: 'CAST(0 AS BIGINT)', type: BIGINT },
-    type: { sql: 'BOOLEAN', id: 'BOOLEAN' },
-  };
-}
-
-/** Restores the columns of the aggregate from those of the final phase. */
-function results(
-  aggregate: Aggregate,
-  splits: readonly PartialAggregate[],
-  keys: number,
-  merged: Subplan,
-): Subplan {
-  const { groups, grouping } = aggregate;
-  const columns = columnsOf(merged.relation.output);
-  let offset = keys;
-  const finals = splits.map(({ after, result }) => {
-    offset += after.length;
-    return result(columns.slice(offset - after.length, offset));
-  });
-  // The number of the set is followed by the value of each GROUPING; for a plain GROUP BY these are all zero.
-  const marks = grouping.map((_, at): Expression =>
-    keys > groups.length
-      ? (columns[groups.length + 1 + at] as Expression)
-      : { kind: 'constant', sql: 'CAST(0 AS BIGINT)', type: BIGINT },
-  );
-  const expressions = [...columns.slice(0, groups.length), ...finals, ...marks];
-  const isSame =
-    expressions.length === columns.length &&
-    expressions.every((each, at) => sameExpression(each, columns[at] as Expression));
-  if (isSame) return merged;
-  return {
-    ...merged,
-    relation: project(merged.relation, expressions),
-    partitioning: throughProjection(merged.partitioning, expressions),
-    columns: expressions.map((each) => expressionStats(each, merged.columns)),
-  };
-}
-
 /** The one expression with DISTINCT; null if there is none or more than one. */
 function oneValue(distinct: readonly AggregateCall[]): Expression | null {
   const [first] = distinct;
   const value = first?.args[0];
   if (value === undefined) return null;
   const areCoPartitioned = distinct.every(
-    ({ args, filter }) =>
-      filter === null && args.length === 1 && sameExpression(args[0] as Expression, value),
+    ({ args }) => args.length === 1 && sameExpression(args[0] as Expression, value),
   );
   return areCoPartitioned ? value : null;
 }
@@ -312,7 +166,9 @@ function reduction(
   others: readonly (PartialAggregate | null)[],
 ): Aggregate {
   const groups = [...aggregate.groups, value];
-  const calls = others.flatMap((split) => split?.before ?? []);
+  const calls = others.flatMap(
+    (split, at) => split?.before ?? countedMatches(aggregate.calls[at] as AggregateCall),
+  );
   return {
     ...aggregate,
     groups,
@@ -321,6 +177,12 @@ function reduction(
     output: [...groups, ...calls].map(({ type }) => type),
     rows: null,
   };
+}
+
+/** Of a call with DISTINCT and a filter: how many rows with the value pass it. */
+function countedMatches({ filter }: AggregateCall): readonly AggregateCall[] {
+  if (filter === null) return [];
+  return [{ name: 'count', args: [], distinct: false, filter, order: [], type: BIGINT }];
 }
 
 /** The aggregate over the deduplicated rows: distinct values as they are, the other aggregates merged. */
@@ -333,8 +195,13 @@ function overReduced(
 ): Aggregate {
   let offset = keys.length + 1;
   const calls = others.flatMap((split, at): AggregateCall[] => {
-    if (split === null) return [{ ...(aggregate.calls[at] as AggregateCall), args: [value] }];
     const from = offset;
+    if (split === null) {
+      const call = aggregate.calls[at] as AggregateCall;
+      offset += countedMatches(call).length;
+      const filter = call.filter === null ? null : isPositive(column(from, BIGINT));
+      return [{ ...call, args: [value], filter }];
+    }
     offset += split.before.length;
     const place = (index: number): Expression =>
       column(from + index, split.before[index]?.type as Expression['type']);

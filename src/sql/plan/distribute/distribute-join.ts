@@ -5,9 +5,11 @@
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AsOfJoin, Cross, Join, JoinType, Relation } from '../logical/relation.ts';
 import { BOOLEAN } from '../logical/type.ts';
-import { unknownStats } from './column-stats.ts';
+import { unknownStats, withEqual } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
+import { scanBytes, scanRows } from './distribute-scan.ts';
 import { withoutDuplicates } from './distribute-set.ts';
+import type { Draft } from './draft.ts';
 import { expressionKey } from './expressions.ts';
 import {
   broadcastPartitioning,
@@ -153,20 +155,46 @@ function broadcast(
 ): JoinPlan | null {
   const { draft } = context;
   const isLeft = kept === 'left';
-  const [stays, sent] = isLeft ? [left, right] : [right, left];
+  const [given, sent] = isLeft ? [left, right] : [right, left];
   const mayBeSent = isLeft ? spec.mayBroadcastRight : spec.mayBroadcastLeft;
   if (!mayBeSent || !mayBroadcast(context, spec, sent)) return null;
-  const ordered = (all: Subplan): [Subplan, Subplan] => (isLeft ? [left, all] : [all, right]);
+  const isRead = isSoonerRead(draft, sent);
+  const cost = bytesOf(sent) * draft.partitions + (isRead ? 0 : EXCHANGE_BYTES);
   const inOneTask = (): Subplan => {
     const both = [draft.gather(left), draft.gather(right)] as const;
     return joined(spec, ...both, unpartitioned(both));
   };
-  // One side is in one task, so the other only has to reach that one.
-  if (!isPartitioned(stays.partitioning)) return { cost: gatherCost(sent), build: inOneTask };
+  if (!isPartitioned(given.partitioning)) {
+    // One side is in one task, so the other only has to reach that one. A table that all tasks have can still be divided.
+    const mayDivide = given.partitioning.kind === 'replicated' && given.scan !== null;
+    if (!mayDivide || !isRead) return { cost: gatherCost(sent), build: inOneTask };
+  }
   const { oneRowGatherBytes = 0 } = context.settings;
-  if (sent.isOneRow && bytesOf(stays) <= oneRowGatherBytes) return { cost: 0, build: inOneTask };
-  const build = (): Subplan => joinBroadcast(spec, kept, ...ordered(draft.broadcast(sent)));
-  return { cost: bytesOf(sent) * draft.partitions + EXCHANGE_BYTES, build };
+  if (sent.isOneRow && bytesOf(given) <= oneRowGatherBytes) return { cost: 0, build: inOneTask };
+  const build = (): Subplan => {
+    const stays = draft.partition(given);
+    const all = isRead ? draft.replicate(sent) : draft.broadcast(sent);
+    return isLeft ? joinBroadcast(spec, kept, stays, all) : joinBroadcast(spec, kept, all, stays);
+  };
+  return { cost, build };
+}
+
+/** What writing costs, where reading costs 1. */
+const WRITING = 2;
+/** What a stage costs beside its rows, in rows that could be read meanwhile. */
+const STAGE_ROWS = 400_000;
+
+/** Whether a task has read all of a table before others have read and written a part each, and it has read these. */
+function isSoonerRead({ leaves, partitions }: Draft, sent: Subplan): boolean {
+  const leaf = sent.scan === null ? undefined : leaves.get(sent.scan);
+  if (leaf?.kind !== 'scan') return false;
+  const isSooner = (scanned: number, left: number, stage: number): boolean =>
+    scanned <= (scanned + WRITING * left) / partitions + left + stage;
+  const bytes = scanBytes(leaf.scan, [leaf.table]);
+  return (
+    isSooner(scanRows(leaf), sent.rows, STAGE_ROWS) &&
+    isSooner(bytes, bytesOf(sent), EXCHANGE_BYTES)
+  );
 }
 
 /** Weighted by 4: from here on one task does all the work. */
@@ -297,8 +325,17 @@ function joined(
 ): Subplan {
   const relation = spec.build(left.relation, right.relation);
   const isMark = spec.type === 'mark';
-  const added = isMark ? [unknownStats(BOOLEAN)] : right.columns;
-  const columns = [...left.columns, ...added].slice(0, relation.output.length);
+  const width = left.columns.length;
+  const equal = spec.pairs.flatMap(({ left: one, right: other }) =>
+    one.kind === 'column' && other.kind === 'column'
+      ? [[one.index, width + other.index] as const]
+      : [],
+  );
+  const both = isMark ? left.columns : withEqual([...left.columns, ...right.columns], equal);
+  const columns = [...both, ...(isMark ? [unknownStats(BOOLEAN)] : [])].slice(
+    0,
+    relation.output.length,
+  );
   return over([left, right], {
     relation,
     partitioning: partitioning.kind === 'single' ? SINGLE : partitioning,

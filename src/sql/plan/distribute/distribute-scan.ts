@@ -20,7 +20,13 @@ import {
   type Partitioning,
 } from './partitioning.ts';
 import type { DistributeSettings } from './settings.ts';
-import { rowBytes, storedStats, unknownStats, type ColumnStats } from './column-stats.ts';
+import {
+  rowBytes,
+  storedStats,
+  unknownStats,
+  type ColumnStats,
+  type Source,
+} from './column-stats.ts';
 
 /** DuckDB's own estimate of a filter's selectivity. */
 const FILTER_SHARE = 0.2;
@@ -58,7 +64,7 @@ export function distributeScan(
     columns: scan.keep.map((at) => size.columns[at] as ColumnStats),
     nonDeterministic: null,
     isOneRow: false,
-    scan: partitioning.kind === 'replicated' && canDivide ? name : null,
+    scan: canDivide && partitioning.kind !== 'single' ? name : null,
     stage: null,
   };
 }
@@ -117,7 +123,8 @@ function scanSize(scan: ScanRelation, table: PinnedTable): ScanSize {
   const known = files.every(({ rows }) => rows !== null);
   const guess = scan.rows ?? Math.max(1, fileBytes / 64);
   const all = known ? files.reduce((sum, { rows }) => sum + (rows ?? 0), 0) : guess;
-  const columns = scan.columns.map((place) => columnStats(scan, table, place, all / share || 1));
+  const source = { rows: all / share || 1 };
+  const columns = scan.columns.map((place) => columnStats(scan, table, place, source));
   const estimate = scan.rows ?? all * FILTER_SHARE ** scan.filters.length;
   const bytes = table.format === 'parquet' ? all * rowBytes(columns) : fileBytes * TEXT_SHARE;
   return { rows: Math.min(estimate, all), scanned: all, bytes, columns };
@@ -127,12 +134,12 @@ function columnStats(
   scan: ScanRelation,
   table: PinnedTable,
   place: number | null,
-  tableRows: number,
+  source: Source,
 ): ColumnStats {
   const type = scan.types[place ?? 0] as ScanRelation['types'][number];
   const name = scan.names[place ?? 0];
   const stored = table.columns.find((each) => each.name === name);
-  return place === null ? unknownStats(type) : storedStats(type, stored, tableRows);
+  return place === null ? unknownStats(type) : storedStats(type, stored, source);
 }
 
 /**

@@ -49,7 +49,7 @@ export function distributeResultSort(
 /** The same rows, so that two stages may read them. Where only rows are filtered, that is less work than writing them. */
 export function readTwice({ draft }: DistributeContext, input: Subplan): Subplan {
   const isSame = leafBelow(input.relation) !== null && input.nonDeterministic === null;
-  return isSame ? input : draft.materialize(input);
+  return isSame ? { ...input, scan: null } : draft.materialize(input);
 }
 
 /** Range-partitioned by this order, with the number of the range as the last column. */

@@ -138,6 +138,14 @@ export class Draft {
     return this.repartition(part, by.length > 0 ? by : [ANY_ONE]);
   }
 
+  /** Lets every task read the table itself, if the rows are those of one. */
+  replicate(part: Subplan): Subplan {
+    const leaf = part.scan === null ? undefined : this.leaves.get(part.scan);
+    if (part.scan === null || leaf?.kind !== 'scan') return this.broadcast(part);
+    this.leaves.set(part.scan, { ...leaf, isPartitioned: false, split: null });
+    return { ...part, partitioning: REPLICATED };
+  }
+
   /** Computes it once, for several readers. */
   materialize(part: Subplan): Subplan {
     const stage = this.#close(part, { kind: 'whole' });

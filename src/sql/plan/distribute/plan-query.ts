@@ -31,6 +31,7 @@ import { adaptiveJoins, type DraftJoin } from './adaptive-joins.ts';
 import { AddExchanges } from './add-exchanges.ts';
 import { pathsOf, scanBytes } from './distribute-scan.ts';
 import { runtimeFilters } from './runtime-filters.ts';
+import { sharedTotals } from './shared-totals.ts';
 import { pruneColumns } from './prune-columns.ts';
 import { splittableInputs } from './splittable-inputs.ts';
 import { eachRelation } from './relations.ts';
@@ -114,10 +115,10 @@ function cheapest(
   input: PlanInput,
   settings: DistributeSettings,
 ): Draft {
-  const draft = draftedSoonest(relation, input, settings);
+  const draft = draftedSoonest(sharedTotals(relation), input, settings);
   const unfolded = unfoldCorrelated(logical);
   if (unfolded === logical) return draft;
-  const other = draftedSoonest(pruneColumns(unfolded), input, settings);
+  const other = draftedSoonest(sharedTotals(pruneColumns(unfolded)), input, settings);
   return movedBytes(other) <= movedBytes(draft) ? other : draft;
 }
 

@@ -15,8 +15,8 @@ export interface Subplan {
   /** It has at most one row. */
   readonly isOneRow: boolean;
   /**
-   * The scan that it consists of, with only row-by-row operators above it: such a scan can still be partitioned
-   * later.
+   * The scan that it consists of, with only row-by-row operators above it: such a scan can still be partitioned, or read
+   * by every task, later.
    */
   readonly scan: string | null;
   /**

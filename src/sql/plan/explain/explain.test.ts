@@ -59,9 +59,14 @@ stage 4  sort                                                       1 task  ~700
   });
 
   test('says what is broadcast', () => {
-    const text = explainPlan(examplePlan(4, 20_000_000));
+    const text = explainPlan(examplePlan(4, 20_000_000, undefined, 50_000));
     expect(text).toContain('└▶ broadcast to the 4 tasks of stage 1');
     expect(text).toContain('│       all of stage 0\n');
+  });
+
+  test('says what every task reads: a table of which a stage would leave nothing out', () => {
+    const text = explainPlan(examplePlan(4, 20_000_000));
+    expect(text).toContain('│       scan other (all rows in every task): id, name\n');
   });
 
   test('says why it is not distributed, in short lines', () => {
