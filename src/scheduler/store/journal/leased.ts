@@ -3,11 +3,18 @@
  * steps come. Each was proven when it was given out, and nothing removes a task that runs: what is reported of it needs
  * no look at the tables for its row.
  */
-import type { Batch, JobNo, TaskNo, TaskRef, TaskRow } from '../../core/index.ts';
+import {
+  type Batch,
+  type JobNo,
+  PagedMap,
+  type TaskNo,
+  type TaskRef,
+  type TaskRow,
+} from '../../core/index.ts';
 
 export class LeasedTasks {
   /** Most jobs have one: its number stands for it. */
-  readonly #jobs: Map<JobNo, TaskNo | Set<TaskNo>> = new Map();
+  readonly #jobs: PagedMap<JobNo, TaskNo | Set<TaskNo>> = new PagedMap();
 
   hasJob(no: JobNo): boolean {
     return this.#jobs.has(no);
