@@ -6,7 +6,7 @@
 import type { MillraceError, SchedulerEvent } from '../core/index.ts';
 import type { CommitBatch, Input } from './commit-batch.ts';
 import { overloaded } from './faults.ts';
-import { isLarge, weightOf } from './weight.ts';
+import { eventsIn, isLarge, weightOf } from './weight.ts';
 
 export interface BacklogLimits {
   /** Events that may wait before callers are refused as overload. */
@@ -58,15 +58,24 @@ export class Backlog {
     return Math.max((this.events + open.events) / eventsMax, smallBytes / smallBytesMax);
   }
 
+  /** How many more events may wait. */
+  room(open: Counted): number {
+    return this.#limits.eventsMax - this.events - open.events;
+  }
+
   /** Why the event cannot wait here; null when it can. Bytes count until they are committed. */
-  refusal(event: SchedulerEvent, open: Counted, writing: Bytes): MillraceError | null {
+  refusal(
+    event: SchedulerEvent,
+    open: Counted,
+    writing: Bytes,
+    bytes: number = weightOf(event),
+  ): MillraceError | null {
     const { eventsMax, smallBytesMax, largeBytesMax } = this.#limits;
     const share = 'sessionId' in event || event.type === 'register' ? SESSION_SHARE : 1;
     const events = this.events + open.events;
     const waiting = this.#counted;
     const small = waiting.smallBytes + open.smallBytes + writing.smallBytes;
     const large = waiting.largeBytes + open.largeBytes + writing.largeBytes;
-    const bytes = weightOf(event);
     // One that is larger than the limit has to be possible, alone.
     const isFull = isLarge(event, bytes)
       ? large > 0 && large + bytes > largeBytesMax
@@ -82,7 +91,7 @@ export class Backlog {
       this.#inputs.push(input);
       if (input.kind === 'event') this.#counted.smallBytes += input.bytes;
     }
-    if (input.kind === 'event') this.#counted.events += 1;
+    if (input.kind === 'event') this.#counted.events += eventsIn(input.event);
   }
 
   /** What goes into the batch next; null when it should take no more. */
@@ -90,7 +99,7 @@ export class Backlog {
     if (batch.smallBytes >= BATCH_BYTES_MAX || batch.largeBytes > 0) return null;
     const input = this.#isLargeDue(batch) ? (this.#large.shift() ?? null) : this.#takeSmall();
     if (input?.kind === 'event') {
-      this.#counted.events -= 1;
+      this.#counted.events -= eventsIn(input.event);
       if (isLarge(input.event, input.bytes)) this.#counted.largeBytes -= input.bytes;
       else this.#counted.smallBytes -= input.bytes;
     }

@@ -8,7 +8,7 @@ import type {
   SchedulerState,
 } from '../core/index.ts';
 import type { PendingReplies } from './pending-replies.ts';
-import { isLarge } from './weight.ts';
+import { eventsIn, isLarge } from './weight.ts';
 
 /** What an event comes with, see `Input`. */
 export interface AskOptions {
@@ -70,7 +70,7 @@ export class CommitBatch {
   add(input: Input): void {
     this.inputs.push(input);
     if (input.kind !== 'event') return;
-    this.events += 1;
+    this.events += eventsIn(input.event);
     if (isLarge(input.event, input.bytes)) this.largeBytes += input.bytes;
     else this.smallBytes += input.bytes;
   }

@@ -11,6 +11,7 @@ import type {
   Ask,
   Instant,
   JobImage,
+  ListedJob,
   MillraceError,
   ReplyBody,
   SchedulerEvent,
@@ -19,7 +20,8 @@ import type {
 import { unstorableIn } from '../core/index.ts';
 import { deferred } from '../../kit/index.ts';
 import type { Deferred } from '../../kit/index.ts';
-import { type Outcomes, PendingReplies } from './pending-replies.ts';
+import { PendingReplies } from './pending-replies.ts';
+import { apart } from './listed-jobs.ts';
 import { Backlog, defaultBacklogLimits } from './backlog.ts';
 import { type AskOptions, CommitBatch, type Input } from './commit-batch.ts';
 import { CommitPipeline } from './commit-pipeline.ts';
@@ -30,8 +32,6 @@ import { WakeTimer } from './wake-timer.ts';
 import { weightOf } from './weight.ts';
 import { type Afterwards, writeBatch } from './write-batch.ts';
 import type { DispatcherOptions } from './dispatcher-options.ts';
-
-const NONE: readonly never[] = [];
 
 type Phase = 'serving' | 'isolating' | 'ended';
 
@@ -87,41 +87,37 @@ export class Dispatcher {
     return this.#backlog.pressure(this.#open);
   }
 
+  /** How many more events it takes before callers are refused. */
+  get room(): number {
+    return this.#backlog.room(this.#open);
+  }
+
   /** Feeds an event; settles when its reply is committed. With `generation`, only to that memory. */
-  ask(
-    make: (ask: Ask) => SchedulerEvent,
-    { generation, images = NONE }: AskOptions = {},
-  ): Promise<ReplyBody> {
+  ask(make: (ask: Ask) => SchedulerEvent, options: AskOptions = {}): Promise<ReplyBody> {
     if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
     const ask = this.#replies.next();
     const event = make(ask);
-    const why = this.#refusal(event);
+    const unstorable = unstorableIn(event);
+    if (unstorable !== null) return Promise.reject(notStorable(unstorable));
+    return this.#take(event, ask, options);
+  }
+
+  /** Feeds jobs that were checked with `unstorableJob` as one event: see `portionsOf`. */
+  submitAll(jobs: readonly ListedJob[]): Promise<ReplyBody> {
+    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
+    const ask = this.#replies.next();
+    return this.#take({ type: 'submitAll', ask, jobs }, ask, {});
+  }
+
+  #take(event: SchedulerEvent, ask: Ask, options: AskOptions): Promise<ReplyBody> {
+    const { generation, images = [] } = options;
+    const bytes = weightOf(event);
+    const why = this.#backlog.refusal(event, this.#open, this.#pipeline, bytes);
     if (why !== null) return Promise.reject(why);
     const answer = this.#replies.wait(ask);
     const made = generation === undefined ? {} : { generation };
-    this.#enqueue({ kind: 'event', event, ask, images, bytes: weightOf(event), ...made });
+    this.#enqueue({ kind: 'event', event, ask, images, bytes, ...made });
     return answer;
-  }
-
-  /** Feeds an event for each of the items; settles when all replies are committed. */
-  askAll<T>(items: readonly T[], make: (item: T, ask: Ask) => SchedulerEvent): Promise<Outcomes> {
-    if (this.#endedBy !== null) return Promise.reject(this.#endedBy);
-    const list = this.#replies.list(items.length);
-    for (const item of items) {
-      const ask = this.#replies.next();
-      const event = make(item, ask);
-      this.#replies.gather(ask, list);
-      const why = this.#refusal(event);
-      if (why !== null) this.#replies.refuse(ask, why);
-      else this.#enqueue({ kind: 'event', event, ask, images: NONE, bytes: weightOf(event) });
-    }
-    return list.promise;
-  }
-
-  #refusal(event: SchedulerEvent): MillraceError | null {
-    const unstorable = unstorableIn(event);
-    if (unstorable !== null) return notStorable(unstorable);
-    return this.#backlog.refusal(event, this.#open, this.#pipeline);
   }
 
   /**
@@ -313,13 +309,15 @@ export class Dispatcher {
    * Feeds the inputs again, each in a transaction of its own, from what the store has. The memory is changed in place
    * and has no undo, so it is reloaded: only what is needed to serve, the jobs that wait come in behind.
    */
-  #isolate(inputs: readonly Input[], fault: MillraceError): void {
+  #isolate(failed: readonly Input[], fault: MillraceError): void {
+    const inputs = apart(failed, this.#replies);
     this.#phase = 'isolating';
     this.#poison = null;
     this.#options.onFault?.(fault);
     this.#open = new CommitBatch();
     // Parked polls go with the memory: their callers poll again.
-    this.#replies.refuseAllBut(asksIn([...inputs, ...this.#backlog.all()]), reloading());
+    const waiting = [...failed, ...inputs, ...this.#backlog.all()];
+    this.#replies.refuseAllBut(asksIn(waiting), reloading());
     this.#feedOneByOne(inputs).then(
       () => {
         if (this.#endedBy !== null) return this.#closeDoors(this.#endedBy);

@@ -40,6 +40,21 @@ describe('a batch that the store refuses for its data', () => {
     expect(led.leader.figures().reloads).toBeGreaterThan(0);
   });
 
+  test('refuses only the offender of a list', async () => {
+    const list = ['one', 'poison', 'three'].map((name) => ({
+      document: { name, ...TASKS },
+      jobId: jobId(name),
+    }));
+    const replies = await led.leader.jobs.submitAll(list);
+    const codes = replies.map((reply) => (reply instanceof MillraceError ? reply.code : 'ok'));
+    expect(codes).toEqual(['ok', 'bad_input', 'ok']);
+    // Jobs that wait are read behind.
+    await settled();
+    const worker = await ScriptedWorker.join(led.leader, 'w', ['echo']);
+    const ran = (await worker.pollNow(10)).map(({ jobId: id }) => id);
+    expect(ran.toSorted()).toEqual(['one', 'three']);
+  });
+
   test('does not keep callers waiting for the jobs that wait: they are read afterwards', async () => {
     await Promise.all(['one', 'two', 'three'].map(submit));
     const reads = gate.holdLoads();

@@ -12,6 +12,11 @@ export function asJob(reply: ReplyBody): JobReply {
   throw new MillraceError({ code: 'invariant', what: `a job was asked, ${reply.type} answered` });
 }
 
+export function asJobs(reply: ReplyBody): readonly (JobReply | MillraceError)[] {
+  if (reply.type === 'jobs') return reply.replies;
+  throw new MillraceError({ code: 'invariant', what: `jobs were asked, ${reply.type} answered` });
+}
+
 /** One that had ended before the leader was asked: its memory would have said more. */
 export function asRescheduled(reply: JobReply): JobReply {
   return reply.changed || reply.why !== undefined

@@ -58,7 +58,7 @@ import { noQueries } from './query-planner.ts';
 import { sendEvent } from './send-event.ts';
 import type { ServiceOptions } from './service-options.ts';
 import { removeJob } from './remove-job.ts';
-import { submitFresh, submitList } from './submit-list.ts';
+import { submitListed, submitList } from './submit-list.ts';
 import type { FreshJob } from './submit-list.ts';
 import { cleanText } from './text.ts';
 import { traceSubmit } from './tracing.ts';
@@ -117,8 +117,7 @@ export class LeaderJobService implements JobService {
         this.submitParsed(document, { ...options, isFresh: true }).catch(asFault);
       return Promise.all(jobs.map(alone));
     }
-    const replies = this.#options.dispatcher.askAll(jobs, submitFresh);
-    return (await replies).map((reply) => (isMillraceError(reply) ? reply : asJob(reply)));
+    return submitListed(jobs, this.#options.dispatcher);
   }
 
   send(event: unknown, body: unknown, options: SendOptions): Promise<EventReply> {

@@ -2,7 +2,7 @@
  * Durations that a leader observes, over all terms of its process. Everything comes from committed rows, so a measure
  * never counts what did not happen; what is under way when the process ends is not counted.
  */
-import { FRAGMENT_EXECUTOR, taskKey } from '../core/index.ts';
+import { FRAGMENT_EXECUTOR, TaskMap } from '../core/index.ts';
 import type {
   EventView,
   Instant,
@@ -74,9 +74,9 @@ export class LeaderMeasures {
   readonly attempts: Map<AttemptOutcome, number> = new Map(
     Object.values(OUTCOMES).map((outcome) => [outcome, 0]),
   );
-  readonly #running: Map<number, Running> = new Map();
+  readonly #running: TaskMap<Running> = new TaskMap();
   /** Second attempts beside these. */
-  readonly #duplicates: Map<number, Running> = new Map();
+  readonly #duplicates: TaskMap<Running> = new TaskMap();
   readonly #stages: Map<JobNo, Map<string, Span>> = new Map();
 
   /** A term has begun or lost its memory: nothing is known of what runs. */
@@ -111,28 +111,27 @@ export class LeaderMeasures {
     const { kind } = event;
     // Most of the log.
     if (kind === 'created' || kind === 'queued' || kind === 'started') return;
-    const key = taskKey(jobNo, taskNo);
     if (kind === 'assigned') {
       const queuedAt = rows.find(jobNo, taskNo)?.queuedAt ?? null;
       if (queuedAt !== null) this.queueAge.observe((event.at - queuedAt) / 1_000);
       const executor = executorOf(event);
       if (executor === null) return;
-      this.#running.set(key, { executor, since: event.at, fence: event.fence });
+      this.#running.set(jobNo, taskNo, { executor, since: event.at, fence: event.fence });
       if (executor === FRAGMENT_EXECUTOR) this.#stageEvent(event);
       return;
     }
     const outcome = OUTCOMES[kind];
-    const running = this.#running.get(key);
+    const running = this.#running.get(jobNo, taskNo);
     if (kind === 'duplicated' && running !== undefined)
-      this.#duplicates.set(key, { ...running, since: event.at, fence: event.fence });
+      this.#duplicates.set(jobNo, taskNo, { ...running, since: event.at, fence: event.fence });
     // A task that ends without having run, such as a blocked one of a cancelled job, is not an attempt.
     if (outcome === undefined || running === undefined) return;
-    const duplicate = this.#duplicates.size === 0 ? undefined : this.#duplicates.get(key);
-    if (duplicate !== undefined) this.#duplicates.delete(key);
+    const duplicate = this.#duplicates.get(jobNo, taskNo);
+    if (duplicate !== undefined) this.#duplicates.delete(jobNo, taskNo);
     // Whichever of the two has ended, the other one goes on, or ends with an event of its own.
     const isSecond = duplicate !== undefined && duplicate.fence === event.fence;
-    if (duplicate === undefined) this.#running.delete(key);
-    else if (!isSecond) this.#running.set(key, duplicate);
+    if (duplicate === undefined) this.#running.delete(jobNo, taskNo);
+    else if (!isSecond) this.#running.set(jobNo, taskNo, duplicate);
     this.attempts.set(outcome, (this.attempts.get(outcome) ?? 0) + 1);
     if (outcome === 'discarded') return;
     const startedAt = rows.find(jobNo, taskNo)?.startedAt ?? null;
@@ -167,7 +166,7 @@ class CommittedRows {
   readonly #batch: NamedBatch;
   #insert = 0;
   #update = 0;
-  #all: Map<number, TaskRow> | null = null;
+  #all: TaskMap<TaskRow> | null = null;
 
   constructor(batch: NamedBatch) {
     this.#batch = batch;
@@ -179,13 +178,13 @@ class CommittedRows {
     if (update !== -1) return taskUpdates[(this.#update = update)];
     const insert = near(taskInserts, this.#insert, jobNo, taskNo);
     if (insert !== -1) return taskInserts[(this.#insert = insert)];
-    return (this.#all ??= this.#index()).get(taskKey(jobNo, taskNo));
+    return (this.#all ??= this.#index()).get(jobNo, taskNo);
   }
 
-  #index(): Map<number, TaskRow> {
-    const all = new Map<number, TaskRow>();
-    for (const row of this.#batch.taskInserts) all.set(taskKey(row.jobNo, row.taskNo), row);
-    for (const row of this.#batch.taskUpdates) all.set(taskKey(row.jobNo, row.taskNo), row);
+  #index(): TaskMap<TaskRow> {
+    const all = new TaskMap<TaskRow>();
+    for (const row of this.#batch.taskInserts) all.set(row.jobNo, row.taskNo, row);
+    for (const row of this.#batch.taskUpdates) all.set(row.jobNo, row.taskNo, row);
     return all;
   }
 }

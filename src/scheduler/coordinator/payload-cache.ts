@@ -1,4 +1,4 @@
-import { isTerminal, taskKey } from '../core/index.ts';
+import { PagedMap, TaskMap, isTerminal } from '../core/index.ts';
 import type { Batch, JobId, JobNo, TaskRef } from '../core/index.ts';
 import { WaitingInputs } from './waiting-inputs.ts';
 
@@ -14,10 +14,10 @@ const ENTRY = 100;
  */
 export class PayloadCache {
   readonly inputs: InputTexts = new InputTexts();
-  readonly results: RecentTexts<TaskRef> = new RecentTexts(keyOf);
+  readonly results: RecentTexts<TaskRef> = new RecentTexts(() => new ByTask());
   /** Results of called jobs: their callers get them again whenever they run again, and a task that calls many runs
    * again for each of them. */
-  readonly answers: RecentTexts<JobId> = new RecentTexts((id) => id);
+  readonly answers: RecentTexts<JobId> = new RecentTexts(() => new Map<JobId, string | null>());
 
   /** Called with each committed batch, in order. */
   learn(batch: Batch): void {
@@ -25,8 +25,8 @@ export class PayloadCache {
     // A new run: its result will be another one.
     for (const ref of batch.archived) this.results.forget(ref);
     if (batch.results.length === 0) return;
-    const ended = new Set<JobNo>();
-    for (const { no, finishedAt } of batch.jobUpdates) if (finishedAt !== null) ended.add(no);
+    const ended = new PagedMap<JobNo, true>();
+    for (const { no, finishedAt } of batch.jobUpdates) if (finishedAt !== null) ended.set(no, true);
     // No task of a job that has ended will ask for a result.
     for (const row of batch.results) if (!ended.has(row.jobNo)) this.results.set(row, row.body);
   }
@@ -34,7 +34,7 @@ export class PayloadCache {
 
 /** Those of jobs that wait for long as well, if they are small. */
 export class InputTexts {
-  readonly #recent: RecentTexts<TaskRef> = new RecentTexts(keyOf);
+  readonly #recent: RecentTexts<TaskRef> = new RecentTexts(() => new ByTask());
   readonly #waiting: WaitingInputs = new WaitingInputs();
 
   get(ref: TaskRef): string | null | undefined {
@@ -62,37 +62,53 @@ export class InputTexts {
  * oldest entry of one large map again and again would cost a walk over all that went before.
  */
 export class RecentTexts<T> {
-  readonly #keyOf: (what: T) => number | string;
-  #young: Map<number | string, string | null> = new Map();
-  #old: Map<number | string, string | null> = new Map();
+  readonly #make: () => Texts<T>;
+  #young: Texts<T>;
+  #old: Texts<T>;
   #characters = 0;
 
-  constructor(keyOfWhat: (what: T) => number | string) {
-    this.#keyOf = keyOfWhat;
+  constructor(make: () => Texts<T>) {
+    this.#make = make;
+    this.#young = make();
+    this.#old = make();
   }
 
   get(what: T): string | null | undefined {
-    const key = this.#keyOf(what);
-    const text = this.#young.get(key);
-    return text === undefined ? this.#old.get(key) : text;
+    const text = this.#young.get(what);
+    return text === undefined ? this.#old.get(what) : text;
   }
 
   set(what: T, text: string | null): void {
-    this.#young.set(this.#keyOf(what), text);
+    this.#young.set(what, text);
     this.#characters += ENTRY + (text?.length ?? 0);
     if (this.#characters <= CHARACTERS_MAX / 2) return;
     this.#old = this.#young;
-    this.#young = new Map();
+    this.#young = this.#make();
     this.#characters = 0;
   }
 
   forget(what: T): void {
-    const key = this.#keyOf(what);
-    this.#young.delete(key);
-    this.#old.delete(key);
+    this.#young.delete(what);
+    this.#old.delete(what);
   }
 }
 
-function keyOf({ jobNo, taskNo }: TaskRef): number {
-  return taskKey(jobNo, taskNo);
+type Texts<T> = Pick<Map<T, string | null>, 'get' | 'delete'> & {
+  set(what: T, text: string | null): unknown;
+};
+
+class ByTask implements Texts<TaskRef> {
+  readonly #texts: TaskMap<string | null> = new TaskMap();
+
+  get({ jobNo, taskNo }: TaskRef): string | null | undefined {
+    return this.#texts.get(jobNo, taskNo);
+  }
+
+  set({ jobNo, taskNo }: TaskRef, text: string | null): void {
+    this.#texts.set(jobNo, taskNo, text);
+  }
+
+  delete({ jobNo, taskNo }: TaskRef): boolean {
+    return this.#texts.delete(jobNo, taskNo);
+  }
 }

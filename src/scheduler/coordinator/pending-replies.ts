@@ -1,5 +1,11 @@
-import type { Ask, MillraceError, Reply, ReplyBody } from '../core/index.ts';
-import { RenewedMap, deferred } from '../../kit/index.ts';
+import {
+  type Ask,
+  type MillraceError,
+  PagedMap,
+  type Reply,
+  type ReplyBody,
+} from '../core/index.ts';
+import { deferred } from '../../kit/index.ts';
 
 /** Who waits for a reply. */
 interface Waiting {
@@ -9,7 +15,7 @@ interface Waiting {
 
 /** The replies that callers wait for. Each is delivered once; one without a caller is dropped. */
 export class PendingReplies {
-  readonly #waiting: RenewedMap<Ask, Waiting> = new RenewedMap();
+  readonly #waiting: PagedMap<Ask, Waiting> = new PagedMap();
   #last = 0;
 
   next(): Ask {
@@ -46,7 +52,7 @@ export class PendingReplies {
   }
 
   refuseAllBut(kept: ReadonlySet<Ask>, why: MillraceError): void {
-    for (const ask of this.#waiting.keys()) if (!kept.has(ask)) this.refuse(ask, why);
+    for (const ask of [...this.#waiting.keys()]) if (!kept.has(ask)) this.refuse(ask, why);
   }
 }
 

@@ -2,10 +2,14 @@
  * A list of jobs whose callers chose the ids. The store is asked once which of them are taken, and all others are
  * submitted together: a look-up for each job would cost the leader more than the job itself.
  */
-import type { Ask, JobDocument, JobId, MillraceError, Submit } from '../core/index.ts';
+import { MillraceError, unstorableJob } from '../core/index.ts';
+import type { JobDocument, JobId, ListedJob } from '../core/index.ts';
 import type { JobReply, NewJob, SubmitOptions } from '../contract/index.ts';
-import { asFault } from './faults.ts';
+import type { Dispatcher } from './dispatcher.ts';
+import { asFault, notStorable } from './faults.ts';
+import { asJobs } from './job-replies.ts';
 import { keyScopes } from './known-keys.ts';
+import { portionsOf } from './listed-jobs.ts';
 import { inTrace } from './tracing.ts';
 
 type Outcome = JobReply | MillraceError;
@@ -91,9 +95,32 @@ function isPlain(document: JobDocument, { isFresh = false }: SubmitOptions): boo
   return !isFresh && document.idempotencyKey === null && keyScopes(document.tasks).length === 0;
 }
 
-/** Nothing is looked up for it. */
-export function submitFresh({ document, options }: FreshJob, ask: Ask): Submit {
+/** Nothing is looked up for these. An outcome for each, in their order. */
+export async function submitListed(
+  jobs: readonly FreshJob[],
+  dispatcher: Pick<Dispatcher, 'submitAll' | 'room'>,
+): Promise<readonly Outcome[]> {
+  const outcomes: Outcome[] = [];
+  const listed: ListedJob[] = [];
+  /** Where each of those stands. */
+  const places: number[] = [];
+  for (let at = 0; at < jobs.length; at += 1) {
+    const job = asListed(jobs[at] as FreshJob);
+    const unstorable = unstorableJob(job, listed.at(-1) ?? null);
+    if (unstorable !== null) outcomes[at] = notStorable(unstorable);
+    else places[listed.push(job) - 1] = at;
+  }
+  const portions = portionsOf(listed, dispatcher.room).map(async (portion) => {
+    const reply = await dispatcher.submitAll(portion).catch(asFault);
+    return reply instanceof MillraceError ? portion.map(() => reply) : asJobs(reply);
+  });
+  const replies = (await Promise.all(portions)).flat();
+  for (let no = 0; no < replies.length; no += 1) outcomes[places[no] ?? 0] = replies[no] as Outcome;
+  return outcomes;
+}
+
+function asListed({ document, options }: FreshJob): ListedJob {
   const { jobId, trace, startedBy } = options;
-  const event: Submit = { type: 'submit', ask, jobId, document: inTrace(document, trace ?? null) };
-  return startedBy === undefined ? event : { ...event, startedBy };
+  const job = { jobId, document: inTrace(document, trace ?? null) };
+  return startedBy === undefined ? job : { ...job, startedBy };
 }

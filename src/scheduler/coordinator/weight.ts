@@ -10,6 +10,8 @@ export function weightOf(event: SchedulerEvent): number {
   switch (event.type) {
     case 'submit':
       return documentWeight(event.document) + seedsWeight(event.seeds);
+    case 'submitAll':
+      return event.jobs.reduce((total, { document }) => total + documentWeight(document), 0);
     case 'answerCall':
       if (event.made.error !== null) return JOB_BYTES;
       return documentWeight(event.made.document) + seedsWeight(event.seeds);
@@ -102,7 +104,12 @@ function seedsWeight(seeds?: ReadonlyMap<unknown, { readonly result: string | nu
 }
 
 /** A submission of more than this waits in a line of its own. */
-const LARGE_BYTES = 1024 * 1024;
+export const LARGE_BYTES: number = 1024 * 1024;
+
+/** A list counts as its jobs. */
+export function eventsIn(event: SchedulerEvent): number {
+  return event.type === 'submitAll' ? event.jobs.length : 1;
+}
 
 /** Only what nothing else rests on may be overtaken: callers wait for their answers before they go on. */
 export function isLarge({ type }: SchedulerEvent, bytes: number): boolean {

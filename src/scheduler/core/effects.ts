@@ -4,7 +4,7 @@
  */
 import { type MillraceError, broken } from './errors.ts';
 import type { Ask } from './event.ts';
-import { taskKey } from './ids.ts';
+import { JobList, TaskList } from './memory/row-list.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from './ids.ts';
 import type { Batch, TaskRef } from './rows.ts';
 import type {
@@ -141,6 +141,7 @@ export interface WokenTask {
 
 export type ReplyBody =
   | ({ readonly type: 'job' } & JobReply)
+  | { readonly type: 'jobs'; readonly replies: readonly (JobReply | MillraceError)[] }
   | { readonly type: 'registered'; readonly sessionTtlMs: number; readonly heartbeatMs: number }
   | { readonly type: 'orders'; readonly orders: Orders }
   | {
@@ -166,6 +167,7 @@ export interface Reply {
 /** Replies that say what is stored. */
 const PROMISES: ReadonlySet<ReplyBody['type']> = new Set([
   'job',
+  'jobs',
   'schedule',
   'declared',
   'backfilled',
@@ -179,12 +181,12 @@ type Counters = Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
 export class Effects {
   #replies: Reply[] = [];
   readonly #archived: TaskRef[] = [];
-  readonly #jobInserts: Map<JobNo, JobRow> = new Map();
-  readonly #jobUpdates: Map<JobNo, JobRow> = new Map();
+  readonly #jobInserts: JobList<JobRow> = new JobList();
+  readonly #jobUpdates: JobList<JobRow> = new JobList();
   readonly #specInserts: TaskSpecRow[] = [];
   /** Null for one whose row is yet to come. */
-  readonly #taskInserts: Map<number, TaskRow | null> = new Map();
-  readonly #taskUpdates: Map<number, TaskRow> = new Map();
+  readonly #taskInserts: TaskList<TaskRow | null> = new TaskList();
+  readonly #taskUpdates: TaskList<TaskRow> = new TaskList();
   readonly #results: ResultRow[] = [];
   readonly #keys: Map<string, KeyRow | null> = new Map();
   readonly #copiedResults: CopiedResultRow[] = [];
@@ -217,33 +219,33 @@ export class Effects {
   }
 
   insertJob(row: JobRow): void {
-    this.#jobInserts.set(row.no, row);
+    this.#jobInserts.put(row);
   }
 
   job(row: JobRow): void {
-    (this.#jobInserts.has(row.no) ? this.#jobInserts : this.#jobUpdates).set(row.no, row);
+    (this.#jobInserts.has(row.no) ? this.#jobInserts : this.#jobUpdates).put(row);
   }
 
   /** Its row follows: it is written when the task is as it stays for now. */
   insertTask(spec: TaskSpecRow): void {
     this.#specInserts.push(spec);
-    this.#taskInserts.set(taskKey(spec.jobNo, spec.taskNo), null);
+    this.#taskInserts.put(spec.jobNo, spec.taskNo, null);
   }
 
   /** Whether the row of a new task is yet to come. */
   lacksRow(jobNo: JobNo, taskNo: TaskNo): boolean {
-    return this.#taskInserts.get(taskKey(jobNo, taskNo)) === null;
+    return this.#taskInserts.get(jobNo, taskNo) === null;
   }
 
   task(row: TaskRow): void {
-    const key = taskKey(row.jobNo, row.taskNo);
-    (this.#taskInserts.has(key) ? this.#taskInserts : this.#taskUpdates).set(key, row);
+    const { jobNo, taskNo } = row;
+    const isNew = this.#taskInserts.has(jobNo, taskNo);
+    (isNew ? this.#taskInserts : this.#taskUpdates).put(jobNo, taskNo, row);
   }
 
   /** Whether the task's row changes in this very batch. */
-  touches(ref: TaskRef): boolean {
-    const key = taskKey(ref.jobNo, ref.taskNo);
-    return this.#taskUpdates.has(key) || this.#taskInserts.has(key);
+  touches({ jobNo, taskNo }: TaskRef): boolean {
+    return this.#taskUpdates.has(jobNo, taskNo) || this.#taskInserts.has(jobNo, taskNo);
   }
 
   /** A new run overwrites the row: the store copies the image it has to the history first. */
@@ -306,10 +308,10 @@ export class Effects {
   get isEmpty(): boolean {
     return (
       this.#events.length === 0 &&
-      this.#taskUpdates.size === 0 &&
-      this.#jobUpdates.size === 0 &&
-      this.#jobInserts.size === 0 &&
-      this.#taskInserts.size === 0 &&
+      this.#taskUpdates.rows.length === 0 &&
+      this.#jobUpdates.rows.length === 0 &&
+      this.#jobInserts.rows.length === 0 &&
+      this.#taskInserts.rows.length === 0 &&
       this.#specInserts.length === 0 &&
       this.#archived.length === 0 &&
       this.#results.length === 0 &&
@@ -333,11 +335,14 @@ export class Effects {
     for (const row of this.#results) this.#requireTask(row, 'a result');
     for (const row of this.#copiedResults) this.#requireTask(row, 'a copied result');
     for (const row of this.#archived) this.#requireTask(row, 'an archived run');
-    const [specs, tasks] = [this.#specInserts.length, this.#taskInserts.size];
-    if (specs !== tasks) broken(`${specs} new specs for ${tasks} new tasks`);
-    for (const [key, row] of this.#taskInserts)
-      if (row === null) broken(`new task ${key} has no row`);
-    for (const no of this.#jobInserts.keys()) {
+    const [specs, { rows: tasks }] = [this.#specInserts, this.#taskInserts];
+    if (specs.length !== tasks.length)
+      broken(`${specs.length} new specs for ${tasks.length} new tasks`);
+    for (let at = 0; at < tasks.length; at += 1) {
+      if (tasks[at] === null)
+        broken(`new task ${specs[at]?.jobNo}/${specs[at]?.taskNo} has no row`);
+    }
+    for (const { no } of this.#jobInserts.rows) {
       if (no >= nextJobNo) broken(`job ${no} was not numbered: the counter is at ${nextJobNo}`);
     }
     let seq = lastSeq - this.#events.length;
@@ -358,11 +363,11 @@ export class Effects {
       lastSeq,
       nextJobNo,
       archived: this.#archived,
-      jobInserts: [...this.#jobInserts.values()],
-      jobUpdates: [...this.#jobUpdates.values()],
+      jobInserts: this.#jobInserts.rows,
+      jobUpdates: this.#jobUpdates.rows,
       specInserts: this.#specInserts,
-      taskInserts: [...this.#taskInserts.values()] as TaskRow[],
-      taskUpdates: [...this.#taskUpdates.values()],
+      taskInserts: this.#taskInserts.rows as TaskRow[],
+      taskUpdates: this.#taskUpdates.rows,
       results: this.#results,
       keyUpserts: [...this.#keys.values()].filter((row) => row !== null),
       keyDeletes: nullKeys(this.#keys),

@@ -42,6 +42,16 @@ export interface Submit {
   readonly startedBy?: StartedBy;
 }
 
+/** Of a list: it names no key, and its id is new. */
+export type ListedJob = Pick<Submit, 'jobId' | 'document' | 'startedBy'>;
+
+/** Some such jobs, with one reply for all of them. One that is refused refuses no other. */
+export interface SubmitAll {
+  readonly type: 'submitAll';
+  readonly ask: Ask;
+  readonly jobs: readonly ListedJob[];
+}
+
 /** An inbox row whose document is not valid: kept as a failed job, so that its owner can see why. */
 export interface Reject {
   readonly type: 'reject';
@@ -353,6 +363,7 @@ export interface Tick {
 
 export type SchedulerEvent =
   | Submit
+  | SubmitAll
   | Reject
   | DropInbox
   | Cancel

@@ -55,6 +55,8 @@ export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
 export { readTrace, traceIdOf } from './document/trace.ts';
 export { auditState } from './audit.ts';
+export { PagedMap } from './memory/paged-map.ts';
+export { TaskMap } from './memory/row-list.ts';
 export { Effects } from './effects.ts';
 export type {
   Assignment,
@@ -144,7 +146,7 @@ export * from './settings.ts';
 export { SchedulerState } from './state.ts';
 export type { SchedulerOptions } from './state.ts';
 export { step } from './step.ts';
-export { checkStorable, isStorableText, unstorableIn } from './storable.ts';
+export { checkStorable, isStorableText, unstorableIn, unstorableJob } from './storable.ts';
 export type { Unstorable } from './storable.ts';
 export * from './task/chart.ts';
 export type { LeaseName } from './task/lease.ts';

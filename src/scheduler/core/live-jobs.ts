@@ -6,6 +6,7 @@ import { broken } from './errors.ts';
 import type { JobId, JobNo } from './ids.ts';
 import { taskNo } from './ids.ts';
 import { Job } from './job/job.ts';
+import { PagedMap } from './memory/paged-map.ts';
 import { PackedJobs, isPlain } from './job/packed-jobs.ts';
 import type { Limit } from './queue/limit.ts';
 import type { Lane } from './queue/lane.ts';
@@ -13,8 +14,16 @@ import { PackedLine } from './queue/packed-line.ts';
 import type { Settings } from './settings.ts';
 import type { Slot, TaskTable } from './task/table.ts';
 
-/** So many jobs stand in each lane as they are: a short queue has nothing to gain. */
-export const UNPACKED_JOBS = 2_000;
+/** How many jobs stand as they are: a short queue has nothing to gain. */
+export interface UnpackedJobs {
+  /** In each lane. */
+  readonly ofLane: number;
+  /** In memory: to pack a job and to unpack it again costs as much as all else that the core does for it, so it is only done
+   * where there are many. */
+  readonly inAll: number;
+}
+
+export const UNPACKED_JOBS: UnpackedJobs = { ofLane: 2_000, inAll: 32_000 };
 
 const NO_LIMITS: readonly Limit[] = [];
 
@@ -27,8 +36,8 @@ export interface JobsById {
 
 export class LiveJobs {
   readonly #tasks: TaskTable;
-  readonly #unpackedMax: number;
-  readonly #byNo: Map<JobNo, Job> = new Map();
+  readonly #unpackedMax: UnpackedJobs;
+  readonly #byNo: PagedMap<JobNo, Job> = new PagedMap();
   readonly #byId: Map<JobId, Job> = new Map();
   readonly packed: PackedJobs;
   /** The same by the ids that callers know. */
@@ -38,7 +47,7 @@ export class LiveJobs {
     isPacked: (id) => this.packed.findId(id) !== 0,
   };
 
-  constructor(tasks: TaskTable, settings: Settings, unpackedMax: number) {
+  constructor(tasks: TaskTable, settings: Settings, unpackedMax: UnpackedJobs) {
     this.#tasks = tasks;
     this.#unpackedMax = unpackedMax;
     this.packed = new PackedJobs(settings);
@@ -81,7 +90,10 @@ export class LiveJobs {
     if (queue === null || queue.home.limit !== null || queue.standing !== 'in') return;
     const { lane } = queue.home;
     const line = lane.queue.line ?? new PackedLine(this.#sourceFor(lane));
-    if (line.size === 0 && lane.queue.jobCount <= this.#unpackedMax) return;
+    const { ofLane, inAll } = this.#unpackedMax;
+    const isShort = lane.queue.jobCount <= ofLane || this.#byNo.size <= inAll;
+    // Behind packed ones all are packed.
+    if (line.size === 0 && isShort) return;
     if (!line.isLast(job.virtualTime, job.no)) return;
     lane.queue.remove(queue, slot, tasks);
     this.packed.add(job, slot, tasks, line);

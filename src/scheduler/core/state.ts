@@ -114,8 +114,9 @@ export class SchedulerState {
     this.term = options.term;
     this.isAudited = options.isAudited ?? false;
     this.ends = options.ends ?? null;
-    const { settings, unpackedJobs = UNPACKED_JOBS } = options;
-    this.jobs = new LiveJobs(this.tasks, settings, unpackedJobs);
+    const { settings, unpackedJobs: given } = options;
+    const unpacked = given === undefined ? UNPACKED_JOBS : { ofLane: given, inAll: given };
+    this.jobs = new LiveJobs(this.tasks, settings, unpacked);
     this.jobsById = this.jobs.byId;
   }
 

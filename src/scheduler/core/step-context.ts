@@ -26,14 +26,25 @@ export class StepContext {
   over: Job[] | null = null;
   /** Jobs whose caller has ended in this step. */
   readonly abandoned: JobId[] = [];
-  /** Jobs that have come into memory in this step. */
-  readonly newJobs: Job[] = [];
+  readonly #newJobs: Job[] = [];
   #jobReplies: JobReplyTo[] | null = null;
 
   constructor(state: SchedulerState, now: Instant, effects: Effects) {
     this.state = state;
     this.now = now;
     this.effects = effects;
+  }
+
+  /** A job has come into memory in this step. */
+  came(job: Job): void {
+    this.#newJobs.push(job);
+  }
+
+  /** Nobody has them in hand any more. */
+  packNewJobs(): void {
+    if (this.#newJobs.length === 0) return;
+    for (const job of this.#newJobs) this.state.jobs.packIfFar(job);
+    this.#newJobs.length = 0;
   }
 
   /** Of the cluster, or of a node. */

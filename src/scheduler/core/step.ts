@@ -20,6 +20,7 @@ import { backfillSchedule, changeSchedule, putSchedule } from './steps/schedules
 import { drain, heartbeat, leave, register, releaseNode, sessionGone } from './steps/session.ts';
 import { settle } from './steps/settle.ts';
 import { signal } from './steps/signal.ts';
+import { submitAll } from './steps/submit-all.ts';
 import { reject, submit } from './steps/submit.ts';
 import { tick } from './steps/tick.ts';
 import { answerCall } from './steps/wait.ts';
@@ -39,13 +40,15 @@ export function step(
   take(context, event);
   settle(context);
   context.sendJobReplies();
-  for (const job of context.newJobs) state.jobs.packIfFar(job);
+  context.packNewJobs();
 }
 
 function take(context: StepContext, event: SchedulerEvent): void {
   switch (event.type) {
     case 'submit':
       return submit(context, event);
+    case 'submitAll':
+      return submitAll(context, event);
     case 'reject':
       return reject(context, event);
     case 'dropInbox':

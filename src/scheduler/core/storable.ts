@@ -6,9 +6,10 @@
  * Text is well-formed UTF-16 without NUL: PostgreSQL has neither, and a driver would change it silently. Numbers
  * are finite. JSON text is made by `JSON.stringify`, which escapes both, or was parsed before it got here.
  */
+import type { TaskDocument } from './document/document.ts';
 import { below, refuse } from './document/refuse.ts';
 import { described } from './document/text.ts';
-import type { SchedulerEvent } from './event.ts';
+import type { ListedJob, SchedulerEvent } from './event.ts';
 
 export interface Unstorable {
   /** Where in the event, such as `/document/tasks/0/executor`. */
@@ -72,6 +73,7 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
         schedules: event.schedules.map(({ id, document }) => ({ id, document })),
       });
     case 'submit':
+    case 'submitAll':
     case 'reject':
     case 'cancel':
     case 'noteRemoval':
@@ -85,6 +87,50 @@ export function unstorableIn(event: SchedulerEvent): Unstorable | null {
     case 'resumeQueue':
       return found(event);
   }
+}
+
+/** The same of a job in a list. `before`: one in which nothing was found. What is the very same in both is not looked at
+ * again: the jobs of a list have most in common. */
+export function unstorableJob(job: ListedJob, before: ListedJob | null): Unstorable | null {
+  if (before === null || !isLike(job, before)) return found(job);
+  const input = job.document.tasks[0]?.input ?? null;
+  const isGood = isStorableText(job.jobId) && (input === null || isStorableText(input));
+  return isGood ? null : found(job);
+}
+
+/** In all but the id and the input of the only task. Field by field: a walk over names costs as much as to look at the texts. */
+function isLike(job: ListedJob, before: ListedJob): boolean {
+  const [one, other] = [job.document, before.document];
+  const [task, taskBefore] = [one.tasks[0], other.tasks[0]];
+  if (task === undefined || taskBefore === undefined) return false;
+  return (
+    one.tasks.length === 1 &&
+    job.startedBy === before.startedBy &&
+    one.name === other.name &&
+    one.priority === other.priority &&
+    one.idempotencyKey === other.idempotencyKey &&
+    one.maxParallel === other.maxParallel &&
+    one.onFailure === other.onFailure &&
+    one.totalMs === other.totalMs &&
+    one.labels === other.labels &&
+    one.runAt === other.runAt &&
+    one.options === other.options &&
+    one.output === other.output &&
+    isLikeTask(task, taskBefore)
+  );
+}
+
+function isLikeTask(task: TaskDocument, before: TaskDocument): boolean {
+  return (
+    task.id === before.id &&
+    task.executor === before.executor &&
+    task.priority === before.priority &&
+    task.parent === before.parent &&
+    task.dependsOn === before.dependsOn &&
+    task.idempotencyKey === before.idempotencyKey &&
+    task.options === before.options &&
+    task.isAdded === before.isAdded
+  );
 }
 
 /** Nearly always nothing, so where it is found is only worked out when there is something. */

@@ -27,17 +27,26 @@ import { logKind, makeReady } from './lifecycle.ts';
 import { makeWay } from './singleton.ts';
 
 export function submit(context: StepContext, event: Submit): void {
+  const found = findOrCreate(context, event);
+  if (found instanceof MillraceError) return context.refuse(event.ask, found);
+  context.replyJob(event.ask, found.job, found.isNew);
+}
+
+/** The job that stands for this submission, or why there is none. */
+export function findOrCreate(
+  context: StepContext,
+  submission: Omit<Submit, 'type' | 'ask'>,
+): { readonly job: Job; readonly isNew: boolean } | MillraceError {
   const { state } = context;
-  const { document, ask } = event;
+  const { jobId, document, inboxNo } = submission;
   const existing =
-    state.jobsById.get(event.jobId) ??
+    state.jobsById.get(jobId) ??
     (document.idempotencyKey === null ? undefined : state.jobsByKey.get(document.idempotencyKey)) ??
-    makeWay(context, event.jobId, document);
-  if (existing instanceof MillraceError) return context.refuse(ask, existing);
-  if (event.inboxNo !== undefined) context.effects.deleteInbox(event.inboxNo);
-  if (existing !== null) return context.replyJob(ask, existing, false);
-  const job = createJob(context, event.jobId, document, event);
-  context.replyJob(ask, job, true);
+    makeWay(context, jobId, document);
+  if (existing instanceof MillraceError) return existing;
+  if (inboxNo !== undefined) context.effects.deleteInbox(inboxNo);
+  if (existing !== null) return { job: existing, isNew: false };
+  return { job: createJob(context, jobId, document, submission), isNew: true };
 }
 
 /** Where a job comes from, beyond its document. */
@@ -62,7 +71,7 @@ export function createJob(
   const row = newRow(context, id, document, start, origin, written.text);
   const job = new Job(row, written);
   state.addJob(job, document.tasks[0]?.executor ?? '');
-  context.newJobs.push(job);
+  context.came(job);
   if (document.tasks.some((task) => task.dependsOn.length > 0)) {
     job.edges = new Edges(document.tasks.map((task) => task.dependsOn));
   }

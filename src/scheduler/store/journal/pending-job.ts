@@ -3,6 +3,7 @@ import type {
   Batch,
   JobNo,
   JobRow,
+  PagedMap,
   ResultRow,
   SignalRow,
   StepRow,
@@ -90,8 +91,8 @@ type JobLists = Pick<Fold, 'history'> &
 
 /** Their rows by table, without those of the jobs that are left out. */
 export function listsOf(
-  jobs: ReadonlyMap<JobNo, PendingJob>,
-  leftOut: ReadonlySet<JobNo>,
+  jobs: Pick<PagedMap<JobNo, PendingJob>, 'forEach'>,
+  leftOut: Pick<PagedMap<JobNo, true>, 'has'>,
 ): JobLists {
   const jobInserts: JobRow[] = [];
   const jobUpdates: JobRow[] = [];

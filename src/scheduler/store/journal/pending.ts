@@ -2,6 +2,7 @@
  * Commits that are in the journal and not yet in the tables, merged: of a row that changed several times only the
  * last image is left.
  */
+import { PagedMap } from '../../core/index.ts';
 import type {
   Batch,
   JobId,
@@ -43,7 +44,7 @@ const DEFERRED_MAX = 30_000;
 const NONE: readonly ResultRow[] = [];
 
 export class Pending {
-  readonly #jobs: Map<JobNo, PendingJob> = new Map();
+  readonly #jobs: PagedMap<JobNo, PendingJob> = new PagedMap();
   readonly #jobNos: Map<JobId, JobNo> = new Map();
   readonly #jobIdsByKey: Map<string, JobId> = new Map();
   readonly #keys: Map<string, KeyRow | null> = new Map();
@@ -60,7 +61,7 @@ export class Pending {
   readonly events: PendingEvents = new PendingEvents();
   readonly #after: number;
   /** Jobs that the next layer has as well, and that are folded with it. */
-  readonly #deferred: Set<JobNo> = new Set();
+  readonly #deferred: PagedMap<JobNo, true> = new PagedMap();
   #settledBefore: number;
   #settledNo: number | null = null;
   #logFrom: number | null = null;
@@ -296,7 +297,7 @@ export class Pending {
       if (!isDeferrable(job) || signalled.has(job.row.no)) continue;
       job.deferredUntilMs ??= nowMs + DEFERRED_MS;
       if (nowMs >= job.deferredUntilMs || this.#deferred.size === DEFERRED_MAX) continue;
-      this.#deferred.add(job.row.no);
+      this.#deferred.set(job.row.no, true);
       next.#take(job, job.row);
       next.#settledBefore = Math.min(next.#settledBefore, job.insertedIn - 1);
     }

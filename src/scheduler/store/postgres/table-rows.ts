@@ -2,14 +2,15 @@
  * Which rows a fold writes. Most jobs have one task, one run and little to carry: their task goes into the row of the job, in
  * place of three rows more (migration 0024). Tasks that are in such a row already, and get company or a second run, leave it.
  */
-import type {
-  Batch,
-  JobNo,
-  JobRow,
-  ResultRow,
-  TaskRef,
-  TaskRow,
-  TaskSpecRow,
+import {
+  type Batch,
+  type JobNo,
+  type JobRow,
+  PagedMap,
+  type ResultRow,
+  type TaskRef,
+  type TaskRow,
+  type TaskSpecRow,
 } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
 
@@ -72,8 +73,8 @@ export function tableRows({ batch, history }: Pick<Fold, 'batch' | 'history'>): 
 }
 
 /** Of jobs that may have their task in their row, as far as the job shows. */
-function draftsOf({ jobInserts, jobUpdates }: Batch): Map<JobNo, Draft> {
-  const drafts = new Map<JobNo, Draft>();
+function draftsOf({ jobInserts, jobUpdates }: Batch): PagedMap<JobNo, Draft> {
+  const drafts = new PagedMap<JobNo, Draft>();
   const add = (job: JobRow, isNew: boolean): void => {
     if (job.taskCount !== 1 || job.run !== 1) return;
     drafts.set(job.no, { job, isNew, spec: null, task: null, result: null, isFit: true });
@@ -130,10 +131,13 @@ function takeResult(draft: Draft | undefined, { taskNo, run, body }: ResultRow):
 function spreadIn(
   { jobInserts, jobUpdates, specInserts, taskUpdates, archived }: Batch,
   history: readonly TaskRow[],
-  drafts: ReadonlyMap<JobNo, Draft>,
+  drafts: PagedMap<JobNo, Draft>,
 ): readonly JobNo[] {
   const spread = new Set<JobNo>();
-  for (const { jobNo } of [...specInserts, ...archived, ...history]) spread.add(jobNo);
+  const isNew = (jobNo: JobNo): boolean => drafts.get(jobNo)?.isNew === true;
+  for (const { jobNo } of specInserts) if (!isNew(jobNo)) spread.add(jobNo);
+  for (const { jobNo } of archived) spread.add(jobNo);
+  for (const { jobNo } of history) spread.add(jobNo);
   for (const task of taskUpdates) {
     const draft = drafts.get(task.jobNo);
     const isFit = draft === undefined ? isPlain(task) && task.finishedAt === null : draft.isFit;
@@ -144,6 +148,6 @@ function spreadIn(
     const isBare = finishedAt !== null && drafts.get(no)?.task === null;
     if (run > 1 || isBare) spread.add(no);
   }
-  for (const { no } of jobInserts) spread.delete(no);
+  if (spread.size > 0) for (const { no } of jobInserts) spread.delete(no);
   return [...spread];
 }

@@ -1,0 +1,66 @@
+/** Rows in the order in which they came first, one for each key: a later one takes the place of the one before. */
+import { taskOrder } from '../ids.ts';
+import { PagedMap } from './paged-map.ts';
+
+/** By the number of a task within that of its job. Nearly all are the first task of theirs. */
+export class TaskMap<V> {
+  readonly #first: PagedMap<number, V> = new PagedMap();
+  readonly #others: Map<number, V> = new Map();
+
+  get size(): number {
+    return this.#first.size + this.#others.size;
+  }
+
+  get(jobNo: number, taskNo: number): V | undefined {
+    return taskNo === 0 ? this.#first.get(jobNo) : this.#others.get(taskOrder(jobNo, taskNo));
+  }
+
+  set(jobNo: number, taskNo: number, value: V): void {
+    if (taskNo === 0) this.#first.set(jobNo, value);
+    else this.#others.set(taskOrder(jobNo, taskNo), value);
+  }
+
+  delete(jobNo: number, taskNo: number): boolean {
+    return taskNo === 0 ? this.#first.delete(jobNo) : this.#others.delete(taskOrder(jobNo, taskNo));
+  }
+
+  clear(): void {
+    this.#first.clear();
+    this.#others.clear();
+  }
+}
+
+export class JobList<Row extends { readonly no: number }> {
+  readonly rows: Row[] = [];
+  readonly #places: PagedMap<number, number> = new PagedMap();
+
+  has(no: number): boolean {
+    return this.#places.has(no);
+  }
+
+  put(row: Row): void {
+    const at = this.#places.get(row.no);
+    if (at === undefined) this.#places.set(row.no, this.rows.push(row) - 1);
+    else this.rows[at] = row;
+  }
+}
+
+export class TaskList<Row> {
+  readonly rows: Row[] = [];
+  readonly #places: TaskMap<number> = new TaskMap();
+
+  has(jobNo: number, taskNo: number): boolean {
+    return this.#places.get(jobNo, taskNo) !== undefined;
+  }
+
+  get(jobNo: number, taskNo: number): Row | undefined {
+    const at = this.#places.get(jobNo, taskNo);
+    return at === undefined ? undefined : this.rows[at];
+  }
+
+  put(jobNo: number, taskNo: number, row: Row): void {
+    const at = this.#places.get(jobNo, taskNo);
+    if (at === undefined) this.#places.set(jobNo, taskNo, this.rows.push(row) - 1);
+    else this.rows[at] = row;
+  }
+}
