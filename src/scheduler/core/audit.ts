@@ -14,6 +14,7 @@ import type { SchedulerState } from './state.ts';
 import { isDecision } from './steps/lifecycle.ts';
 import { isFinished, isTerminal } from './task/chart.ts';
 import type { Slot } from './task/table.ts';
+import type { Lease } from './task/lease.ts';
 
 /** Throws `invariant` for the first thing that is not as it should be. Call it between two steps. */
 export function auditState(state: SchedulerState): void {
@@ -138,7 +139,8 @@ function auditPacked({ jobs: { packed }, nextJobNo }: SchedulerState): void {
 function auditLeases(state: SchedulerState): void {
   const { tasks, nodes, leases } = state;
   const held = new Map<Limit, number>();
-  for (const [slot, lease] of leases) {
+  for (const slot of leases.keys()) {
+    const lease = leases.get(slot) as Lease;
     const name = `lease of task ${lease.job.id}/${tasks.id(slot)}`;
     same(`${name}: its slot`, lease.slot, slot);
     same(`${name}: its node has it`, lease.node.leases.get(slot), lease);

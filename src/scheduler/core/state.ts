@@ -10,6 +10,7 @@ import { LiveJobs, UNPACKED_JOBS } from './live-jobs.ts';
 import type { JobsById } from './live-jobs.ts';
 import { isFinished } from './task/chart.ts';
 import type { JobState } from './task/chart.ts';
+import { PagedMap } from './memory/paged-map.ts';
 import type { Node } from './node/node.ts';
 import { Admissions } from './queue/admission.ts';
 import { Matching } from './queue/matching.ts';
@@ -65,7 +66,7 @@ export class SchedulerState {
   readonly jobs: LiveJobs;
   readonly jobsById: JobsById;
   /** The lease that the task's row names. */
-  readonly leases: Map<Slot, Lease> = new Map();
+  readonly leases: PagedMap<Slot, Lease> = new PagedMap();
   /** Second leases, of stragglers: see `steps/duplicates.ts`. No row tells of them. */
   readonly duplicates: Map<Slot, Lease> = new Map();
   /** Tasks that were found to take much longer than their siblings. Checked again before anything is done for them. */

@@ -5,13 +5,12 @@
  */
 import { type Batch, type Instant, MillraceError, type TermId } from '../../core/index.ts';
 import type { Counters } from '../store.ts';
-import { Pending } from './pending.ts';
+import { SentBatch } from './sent-batch.ts';
 
 interface Sent {
   readonly batch: Batch;
   readonly answered: Promise<Failure>;
-  /** Made for the first commit that follows while this one is under way. */
-  layer: Pending | null;
+  readonly proof: SentBatch;
 }
 
 /** What became of a commit; null when the journal has it. */
@@ -28,8 +27,8 @@ export class InFlight {
   }
 
   /** Newest first. */
-  get layers(): readonly Pending[] {
-    return this.#sent.map((sent) => (sent.layer ??= this.#layerOf(sent.batch))).toReversed();
+  get layers(): readonly SentBatch[] {
+    return this.#sent.map(({ proof }) => proof).toReversed();
   }
 
   /** After the newest one; null when there is none. */
@@ -50,7 +49,7 @@ export class InFlight {
       () => null,
       (error: unknown) => ({ error }),
     );
-    this.#sent.push({ batch, answered, layer: null });
+    this.#sent.push({ batch, answered, proof: new SentBatch(this.#term, batch) });
     return answer;
   }
 
@@ -68,12 +67,6 @@ export class InFlight {
     } finally {
       this.#sent.shift();
     }
-  }
-
-  #layerOf(batch: Batch): Pending {
-    const layer = new Pending(batch.commitNo - 1);
-    layer.add(this.#term, batch, 0, []);
-    return layer;
   }
 }
 

@@ -12,8 +12,10 @@ import {
 } from '../../core/index.ts';
 import { badRow } from '../row-checks.ts';
 import type { LiveTasks } from './live-tasks.ts';
-import type { Layers } from './overlay.ts';
 import { type PendingSignal, signalKey } from './pending-job.ts';
+import type { Proving } from './sent-batch.ts';
+
+type Layers = readonly Proving[];
 
 /** Null when there is nothing left to ask; throws `bad_row` where the layers say the contrary. */
 export function unproven(batch: Batch, layers: Layers, live: LiveTasks): Batch | null {
