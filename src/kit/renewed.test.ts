@@ -43,3 +43,14 @@ test('a set forgets what is deleted, however often it is renewed', () => {
   expect(set.has(998)).toBe(true);
   expect(set.size).toBe(3);
 });
+
+test('nothing is left of a map that was cleared', () => {
+  const map = new RenewedMap<string, number>();
+  map.set('a', 1);
+  map.set('b', 2);
+  map.delete('a');
+  map.clear();
+  expect([...map.keys()]).toEqual([]);
+  map.set('c', 3);
+  expect([...map.entries()]).toEqual([['c', 3]]);
+});

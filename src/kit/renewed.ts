@@ -7,8 +7,8 @@
  * Do not add or delete while iterating: what the iteration sees may be the map of before.
  */
 
-/** Small ones are renewed no more often than this. */
-const DELETIONS_MIN = 16;
+/** The smallest table has room for four, deleted ones included. */
+const DELETIONS_MIN = 2;
 
 export class RenewedMap<K, V> {
   #map: Map<K, V> = new Map();
@@ -38,6 +38,11 @@ export class RenewedMap<K, V> {
       this.#map = new Map(this.#map);
     }
     return true;
+  }
+
+  clear(): void {
+    this.#map = new Map();
+    this.#deletions = 0;
   }
 
   keys(): MapIterator<K> {

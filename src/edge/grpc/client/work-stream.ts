@@ -5,7 +5,7 @@
 import { Metadata, status } from '@grpc/grpc-js';
 import type { Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
-import { deferred, systemClock } from '../../../kit/index.ts';
+import { RenewedMap, deferred, systemClock } from '../../../kit/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { WorkRequest } from '../gen/millrace/v1/work.ts';
 import type { WorkResponse } from '../gen/millrace/v1/work.ts';
@@ -59,7 +59,7 @@ export class WorkStream {
   readonly #call: ClientDuplexStream<Buffer, WorkResponse>;
   readonly #onOver: (stream: WorkStream) => void;
   /** Calls without an answer, also those that nobody waits for any more: the server counts them. */
-  readonly #open: Map<number, OpenCall> = new Map();
+  readonly #open: RenewedMap<number, OpenCall> = new RenewedMap();
   #waiting = 0;
   #lastNo = 0;
   #isRetired = false;

@@ -142,7 +142,7 @@ export class SentLeases {
 
 /** What the worker on one stream has said of the leases that it holds. */
 export class HeldLeases {
-  #leases: RenewedMap<number, LeaseName> = new RenewedMap();
+  readonly #leases: RenewedMap<number, LeaseName> = new RenewedMap();
   readonly #numbers = new LeaseNumbers();
   readonly #room: HeldRoom;
 
@@ -170,7 +170,7 @@ export class HeldLeases {
   /** The stream is over. */
   end(): void {
     this.#room.leases += this.#leases.size;
-    this.#leases = new RenewedMap();
+    this.#leases.clear();
   }
 }
 

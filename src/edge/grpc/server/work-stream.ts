@@ -7,6 +7,7 @@ import { Metadata } from '@grpc/grpc-js';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { LeaseName } from '../../../scheduler/core/index.ts';
+import { RenewedMap } from '../../../kit/index.ts';
 import { HeldLeases, type HeldRoom, heldRoom } from '../codec/packed-leases.ts';
 import { refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
@@ -59,7 +60,7 @@ class WorkStream {
   readonly #calls: WorkerCalls;
   readonly #life: AbortSignal;
   /** Until the answer has left: what a caller does not read counts, too. */
-  readonly #open: Map<number, OpenCall> = new Map();
+  readonly #open: RenewedMap<number, OpenCall> = new RenewedMap();
   #session: { readonly shown: Session; readonly bound: Session } | null = null;
   /** What packed polls have said to be held. */
   readonly #held: HeldLeases;
