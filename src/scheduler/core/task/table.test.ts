@@ -20,7 +20,7 @@ const FACTS: TaskFacts = {
   key: null,
 };
 
-test('lives of tasks are told apart after more of them than 32 bits can count', () => {
+test('no stamp comes twice after more of them than 32 bits can count', () => {
   const tasks = new TaskTable(2 ** 32 - 2);
   const slots = [tasks.add(FACTS), tasks.add(FACTS), tasks.add(FACTS)];
   const stamps = slots.map((slot) => tasks.stamp.get(slot));

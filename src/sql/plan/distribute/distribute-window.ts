@@ -52,7 +52,7 @@ function sharedKeys({ calls }: Pick<Window, 'calls'>): readonly Expression[] {
 }
 
 /** Calls that are computed together, by their places in the window. */
-export interface Step {
+interface Step {
   readonly kind: 'total' | 'running' | 'partitioned';
   readonly places: readonly number[];
 }
