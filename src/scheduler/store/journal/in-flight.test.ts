@@ -1,6 +1,14 @@
 /** Commits that follow on one that is not answered: they rest on it, and nobody reads it. */
 import { beforeEach, expect, test } from 'vitest';
-import { aJob, aSpec, aTask, running, succeeded } from '../../../../test/rig/conformance/rows.ts';
+import {
+  aJob,
+  aKey,
+  aSignal,
+  aSpec,
+  aTask,
+  running,
+  succeeded,
+} from '../../../../test/rig/conformance/rows.ts';
 import { settled } from '../../../../test/rig/virtual-clock.ts';
 import { deferred, VirtualClock } from '../../../kit/index.ts';
 import {
@@ -94,6 +102,36 @@ test('what a commit that is not answered has already is refused in the next', as
   const twice = await commit(2, { ...newJob(2), jobInserts: [{ ...aJob(2), id: idOf(1) }] });
   expect(twice.outcome).toBe('bad_row');
   expect(held).toHaveLength(1);
+});
+
+test('a key that a commit that is not answered has given away is refused in the next', async () => {
+  await commit(1, { ...newJob(1), jobInserts: [aJob(1, { idempotencyKey: 'k' })] });
+  const twice = await commit(2, {
+    ...newJob(2),
+    jobInserts: [aJob(2, { idempotencyKey: 'k' })],
+  });
+  expect(twice.outcome).toBe('bad_row');
+  expect(held).toHaveLength(1);
+});
+
+test('a result is copied from a key that a commit that is not answered has completed', async () => {
+  const key = aKey('k', { state: 'completed', jobNo: jobNo(1), taskNo: taskNo(0), result: '7' });
+  await commit(1, { ...newJob(1), keyUpserts: [key] });
+  const copied = { jobNo: jobNo(2), taskNo: taskNo(0), run: 1, scope: key.scope };
+  await commit(2, { ...newJob(2), copiedResults: [copied] });
+  expect(held.map(({ unproven }) => unproven?.copiedResults ?? [])).toEqual([[], []]);
+});
+
+test('a signal that came with a commit that is not answered is taken once', async () => {
+  await commit(1, { ...newJob(1), signalInserts: [aSignal(1, 0)] });
+  const taken = { jobNo: jobNo(1), signalNo: 0, taskNo: taskNo(0), run: 1, step: 's' };
+  await commit(2, { takenSignals: [taken], nextJobNo: jobNo(2) });
+  expect(held[1]?.unproven).toBeNull();
+  const again = await commit(3, {
+    takenSignals: [{ ...taken, step: 't' }],
+    nextJobNo: jobNo(2),
+  });
+  expect(again.outcome).toBe('bad_row');
 });
 
 test('nobody reads a commit before it is answered, with all those before it', async () => {
