@@ -243,8 +243,8 @@ async function submitAll(
   const read = jobs.map((job) => readJob(job, trace));
   const good = read.filter((job): job is NewJob => !(job instanceof MillraceError));
   const replies = good.length === 0 ? [] : await service.submitAll(good);
-  // The same commit may have given them to a worker, which gets its answer first.
-  await nextTurn();
+  // The same commit may have given it to a worker, which gets its answer first. A list has more to come.
+  if (jobs.length === 1) await nextTurn();
   let next = 0;
   return read.map((job): Outcome => {
     if (job instanceof MillraceError) return job;
