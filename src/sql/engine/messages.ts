@@ -181,6 +181,8 @@ export interface PlanCall {
   readonly tables: readonly { readonly name: string; readonly select: string }[];
   /** Nothing else can be opened. */
   readonly files: readonly string[];
+  /** To be planned, it may have to read its tables. */
+  readonly readsData: boolean;
 }
 
 /** What reading a table costs, in bytes on disk. */
@@ -192,7 +194,7 @@ export interface TableBytes {
 }
 
 /** Binds a statement in the instance of a plan, without running it. */
-export interface BindCall extends Omit<PlanCall, 'name' | 'sql' | 'small'> {
+export interface BindCall extends Omit<PlanCall, 'name' | 'sql' | 'small' | 'readsData'> {
   readonly name: 'bind';
   /** Begins with DESCRIBE. */
   readonly statement: string;

@@ -56,7 +56,7 @@ test('footers are cached only where the files are pinned', async () => {
   const isCached = async (isPinned: boolean): Promise<unknown> => {
     const instance = await openUnlocked(settings(true, at('own')));
     onTestFinished(() => instance.closeSync());
-    await lock(instance, [at('a.csv')], isPinned);
+    await lock(instance, [at('a.csv')], { isPinned });
     const connection = await instance.connect();
     onTestFinished(() => connection.closeSync());
     return (await rows(connection, `SELECT current_setting('parquet_metadata_cache')`))[0]?.[0];

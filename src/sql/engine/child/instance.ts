@@ -50,6 +50,12 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
   return instance;
 }
 
+export interface Locks {
+  readonly isPinned?: boolean | undefined;
+  /** Instead of those of its settings. */
+  readonly hasOneThread?: boolean | undefined;
+}
+
 /**
  * Restricts the instance to `files` and its own folder. The spill folder is always allowed. Only where the files are
  * pinned are their footers cached: DuckDB itself goes by the time of their last change.
@@ -57,9 +63,10 @@ export async function openUnlocked(settings: InstanceSettings): Promise<DuckDBIn
 export async function lock(
   instance: DuckDBInstance,
   files: readonly string[],
-  isPinned = false,
+  { isPinned = false, hasOneThread = false }: Locks = {},
 ): Promise<void> {
   await run(instance, [
+    ...(hasOneThread ? ['SET GLOBAL threads = 1'] : []),
     ...(isPinned ? ['SET GLOBAL parquet_metadata_cache = true'] : []),
     ...(files.length === 0 ? [] : [`SET allowed_paths = ${pathList(asAskedFor(files))}`]),
     'SET enable_external_access = false',

@@ -16,6 +16,7 @@ export interface InstanceRequest {
   readonly files: readonly string[];
   /** Equal keys also mean that no file has changed, so that the footers need not be read again. */
   readonly isPinned?: boolean;
+  readonly hasOneThread?: boolean;
   /** Called once, after it is locked. */
   readonly prepare?: (instance: DuckDBInstance) => Promise<void>;
 }
@@ -100,13 +101,13 @@ export class Instances {
   }
 
   /** Not part of one call: others wait for it too. */
-  async #open({ key, files, isPinned = false, prepare }: InstanceRequest): Promise<Opened> {
+  async #open({ key, files, prepare, ...locks }: InstanceRequest): Promise<Opened> {
     const spare = this.#spare;
     this.#spare = null;
     let instance: DuckDBInstance | null = null;
     try {
       instance = await (spare ?? this.#opened());
-      await lock(instance, files, isPinned);
+      await lock(instance, files, locks);
       await prepare?.(instance);
       return { instance, sessions: new Sessions(instance) };
     } catch (error) {

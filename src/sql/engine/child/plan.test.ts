@@ -23,7 +23,7 @@ const instances = new Instances({
 const planner = new Planner(instances, 'v1.5.6');
 
 function call(sql: string): PlanCall {
-  const none = { small: null, tables: [], files: [], functions: [] };
+  const none = { small: null, readsData: false, tables: [], files: [], functions: [] };
   return { name: 'plan', sql, timeZone: 'UTC', key: '', ...none };
 }
 

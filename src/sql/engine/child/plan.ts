@@ -23,7 +23,7 @@ import type { Sessions } from './sessions.ts';
 import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
 
 /** The tables and the time zone to plan with. */
-type Place = Omit<PlanCall, 'name' | 'sql' | 'small'>;
+type Place = Omit<PlanCall, 'name' | 'sql' | 'small' | 'readsData'>;
 
 export class Planner {
   readonly #instances: Instances;
@@ -35,7 +35,7 @@ export class Planner {
   }
 
   async plan(work: Work, call: PlanCall): Promise<PlanAnswer> {
-    const { sessions, release } = await this.#take(call);
+    const { sessions, release } = await this.#take(call, call.readsData);
     try {
       work.checkAborted();
       return await planned(() => zoned(work, sessions, call), call, this.#duckdb);
@@ -77,10 +77,15 @@ export class Planner {
     }
   }
 
-  #take({ key, files, tables, functions }: Place): Promise<PooledInstance> {
+  /** Planning runs no part of a statement, but in a thread that waits for parts wakes up with each. */
+  #take(
+    { key, files, tables, functions }: Place,
+    readsData: boolean = false,
+  ): Promise<PooledInstance> {
     return this.#instances.take({
-      key: `plan ${key}`,
+      key: `${readsData ? 'read' : 'plan'} ${key}`,
       files,
+      hasOneThread: !readsData,
       // The key has the pins of all files.
       isPinned: true,
       prepare: async (instance) => {

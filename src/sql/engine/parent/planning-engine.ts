@@ -83,6 +83,7 @@ class ChildPlanningEngine implements PlanningEngine {
   async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
     const statement = statementOf(request);
     const { tables, functions, timeZone, wholeUpToBytes: upToBytes, caller = '' } = request;
+    const readsData = READS_DATA.test(statement.sql);
     try {
       const answer = await this.#process.call(
         {
@@ -90,7 +91,8 @@ class ChildPlanningEngine implements PlanningEngine {
           sql: statement.sql,
           timeZone,
           small: upToBytes === undefined ? null : { upToBytes, tables: tables.map(bytesOf) },
-          ...placeOf(READS_DATA.test(statement.sql) ? tables : tables.map(planned), functions),
+          ...placeOf(readsData ? tables : tables.map(planned), functions),
+          readsData,
         },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
