@@ -10,7 +10,7 @@ import type { JobNo } from '../core/index.ts';
 export const SMALL_BYTES = 250;
 /** Of all pages. What finds no room is read from the store when its turn comes. */
 const BYTES_MAX = 32 * 1024 * 1024;
-/** Jobs of a page: as many small inputs can be told by a place of 16 bits. */
+/** Jobs of a page: the places of as many small inputs fit into 16 bits. */
 const PAGE = 256;
 const FIRST_BYTES = 2_048;
 /** In place of a length. */
