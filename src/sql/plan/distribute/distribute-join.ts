@@ -165,9 +165,9 @@ function broadcast(
     return joined(spec, ...both, unpartitioned(both));
   };
   if (!isPartitioned(given.partitioning)) {
-    // One side is in one task, so the other only has to reach that one. A table that all tasks have can still be divided.
-    const mayDivide = given.partitioning.kind === 'replicated' && given.scan !== null;
-    if (!mayDivide || !isRead) return { cost: gatherCost(sent), build: inOneTask };
+    // One side is in one task, so the other only has to reach that one. A table that all tasks have can still be partitioned.
+    const maySplit = given.partitioning.kind === 'replicated' && given.scan !== null;
+    if (!maySplit || !isRead) return { cost: gatherCost(sent), build: inOneTask };
   }
   const { oneRowGatherBytes = 0 } = context.settings;
   if (sent.isOneRow && bytesOf(given) <= oneRowGatherBytes) return { cost: 0, build: inOneTask };
@@ -187,7 +187,8 @@ const STAGE_ROWS = 400_000;
 /** Whether a task has read all of a table before others have read and written a part each, and it has read these. */
 function isSoonerRead({ leaves, partitions }: Draft, sent: Subplan): boolean {
   const leaf = sent.scan === null ? undefined : leaves.get(sent.scan);
-  if (leaf?.kind !== 'scan') return false;
+  // Text takes longer to be read than to be written.
+  if (leaf?.kind !== 'scan' || leaf.table.format !== 'parquet') return false;
   const isSooner = (scanned: number, left: number, stage: number): boolean =>
     scanned <= (scanned + WRITING * left) / partitions + left + stage;
   const bytes = scanBytes(leaf.scan, [leaf.table]);

@@ -100,9 +100,9 @@ function distinctKey({ args }: AggregateCall): string {
 
 /** Of totals with the same key, one scan reads the rows. Distinct values are exchanged, so only the same ones go together. */
 function groupKey({ scan, calls }: Total): string {
-  const { reader, files, table } = scan;
+  const { reader, files, table, names, types } = scan;
   const [value = null] = calls.filter(({ distinct }) => distinct).map(distinctKey);
-  return JSON.stringify([reader, table, files, value]);
+  return JSON.stringify([reader, table, files, names, types, value]);
 }
 
 function nextCte(root: Relation): number {
