@@ -4,6 +4,7 @@ import { MillraceError } from '../../core/index.ts';
 import { backoffMs } from '../../../kit/index.ts';
 import type { Copy } from './copy.ts';
 import { parseBigint, parseTime, type Values } from './codec.ts';
+import { type OwnSocket, ownSocket } from './prompt-socket.ts';
 
 export interface ConnectionSettings {
   readonly url: string;
@@ -52,8 +53,10 @@ export function connect(
   // A pooler refuses to start a connection with settings that it cannot give back afterwards.
   const settings = isPooled === true ? {} : { ...SESSION, ...session };
   try {
+    const sending: OwnSocket = ownSocket(url);
     return postgres(url, {
       ...options,
+      ...sending,
       // Arrays go out as literals and do not come back, so their types need not be asked for.
       fetch_types: false,
       max_lifetime: null,
