@@ -112,3 +112,11 @@ test('few groups of several sets are merged from those of the finest set', async
     await planOf(sql, 3);
   }
 });
+
+test('without a limit for what is gathered, sets of no rows are exchanged as well', async () => {
+  for (const table of ['empty', 'void']) {
+    const sql = `SELECT k, d, count(*), sum(id), grouping(k, d) AS g FROM ${table} GROUP BY`;
+    for (const sets of ['ROLLUP (k, d)', 'CUBE (k, d)', 'GROUPING SETS ((k, d), ())'])
+      expect([sets, (await planOf(`${sql} ${sets}`, 3)).single]).toEqual([sets, null]);
+  }
+});

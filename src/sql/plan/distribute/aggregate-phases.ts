@@ -113,7 +113,12 @@ export function isGathered(
 ): boolean {
   const { columns } = applied(partialPhase(aggregate, splits), input);
   const bytes = partialRows(context, aggregate, input) * rowBytes(columns);
-  return bytes <= context.settings.gatherBytes;
+  return isFew(bytes, context.settings.gatherBytes);
+}
+
+/** With 0 nothing is gathered, not even no rows. */
+function isFew(bytes: number, atMost: number): boolean {
+  return atMost > 0 && bytes <= atMost;
 }
 
 /** Of groups that the operators above want by some of their keys, fewer are gathered. */
@@ -128,8 +133,7 @@ function exchangeByGroup(
 ): Subplan {
   const { gatherBytes } = context.settings;
   const few = chosen === null ? gatherBytes : gatherBytes * WANTED_SHARE;
-  const isFew = few > 0 && bytesOf(partial) <= few;
-  if (keys.length === 0 || isFew) return context.draft.gather(partial);
+  if (keys.length === 0 || isFew(bytesOf(partial), few)) return context.draft.gather(partial);
   const usable = chosen ?? keys.filter(({ type }) => isHashable(type));
   return usable.length === 0
     ? context.draft.gather(partial)
