@@ -59,3 +59,35 @@ test('the rows of a query that has just ended are known from its commit', async 
   expect(await knowing.record(id)).toMatchObject({ state: 'succeeded', parts: stored?.parts });
   expect(reads).not.toEqual([]);
 });
+
+test('a query that was removed is known no more, nor taken for the next one of its id', async () => {
+  const clock = new VirtualClock();
+  const store = memoryStore(clock);
+  const views = new QueryViews({ store, clock, resultTtlMs: TTL_MS });
+  const { leader } = await lead(store, clock, { onRows: (rows) => views.committed(rows) });
+  await leader.loaded;
+  const worker = await ScriptedWorker.join(leader, 'w-1', ['sql.fragment']);
+  const submit = async (sql: string): Promise<void> => {
+    const { document, seeds } = queryJob({ ...samplePlan, sql }, {});
+    await leader.jobs.submitParsed(document, { jobId: id, seeds });
+    views.tell(id, seeds.get(taskNo(0))?.result ?? '');
+  };
+  const run = async (): Promise<void> => {
+    for (let asked = await worker.pollNow(10); asked.length > 0; asked = await worker.pollNow(10))
+      for (const { lease, taskId } of asked)
+        await worker.complete(lease, fragmentResult(taskId, {}));
+  };
+  await submit('select 1');
+  await run();
+  expect(await views.record(id)).toMatchObject({ state: 'succeeded', plan: { sql: 'select 1' } });
+  await views.query(id);
+  await leader.jobs.remove(id);
+  expect(await views.record(id)).toBeNull();
+  expect((await views.query(id)).value).toBeNull();
+
+  await submit('select 2');
+  const next = expect.objectContaining({ sql: 'select 2' }) as unknown;
+  expect(await views.record(id)).toMatchObject({ state: 'queued', plan: next, parts: [] });
+  await run();
+  expect(await views.record(id)).toMatchObject({ state: 'succeeded', plan: next });
+});

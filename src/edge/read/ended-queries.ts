@@ -9,7 +9,13 @@ import type { FragmentResult, QueryPlan } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import { firstTasks } from './query-shape.ts';
 
-export type EndingRows = Pick<NamedBatch, 'jobUpdates' | 'results'>;
+export type EndingRows = Pick<NamedBatch, 'jobInserts' | 'jobUpdates' | 'results' | 'events'>;
+
+/** A plan, and its length as text. */
+export interface MeasuredPlan {
+  readonly plan: QueryPlan;
+  readonly chars: number;
+}
 
 export interface EndedQuery {
   readonly job: JobRow;
@@ -20,6 +26,8 @@ export interface EndedQuery {
 }
 
 interface Ended extends Pick<EndedQuery, 'job' | 'plan'> {
+  /** Of the plan. */
+  readonly chars: number;
   /** As JSON. */
   readonly results: readonly string[];
   /** The same once they were asked for. */
@@ -36,7 +44,7 @@ export class EndedQueries {
   readonly #ended: LruCache<JobId, Ended> = new LruCache({
     max: QUERIES_MAX,
     weightMax: CHARS_MAX,
-    weightOf: ({ results }) => results.reduce((sum, { length }) => sum + length, 0),
+    weightOf: ({ chars, results }) => results.reduce((sum, { length }) => sum + length, chars),
   });
 
   constructor(clock: Clock, keptMs: number) {
@@ -45,11 +53,15 @@ export class EndedQueries {
   }
 
   /** `planOf` knows the plans of queries that were submitted here. */
-  learn({ jobUpdates, results }: EndingRows, planOf: (id: JobId) => QueryPlan | null): void {
+  learn(rows: EndingRows, planOf: (job: JobRow) => MeasuredPlan | null): void {
+    const { jobInserts, jobUpdates, results } = rows;
+    for (const id of removedIn(rows)) this.#ended.delete(id);
+    // Another job may have got the id.
+    for (const { id } of [...jobInserts, ...jobUpdates]) this.#ended.delete(id);
     for (const job of jobUpdates) {
-      const plan = job.state === 'succeeded' && job.output !== null ? planOf(job.id) : null;
-      if (plan === null) continue;
-      this.#ended.delete(job.id);
+      const known = job.state === 'succeeded' && job.output !== null ? planOf(job) : null;
+      if (known === null) continue;
+      const { plan, chars } = known;
       const first = firstTasks(plan.stages).at(-1) ?? 0;
       const count = plan.stages.at(-1)?.tasks ?? 0;
       const own = results.filter(({ jobNo, run }) => jobNo === job.no && run === job.run);
@@ -58,7 +70,7 @@ export class EndedQueries {
       const found = tasks.flatMap((ref) => byTask.get(ref) ?? []);
       if (found.length < count) continue;
       const atMs = this.#clock.monotonicMs();
-      this.#ended.set(job.id, { job, plan, results: found, parts: null, atMs });
+      this.#ended.set(job.id, { job, plan, chars, results: found, parts: null, atMs });
     }
   }
 
@@ -73,4 +85,12 @@ export class EndedQueries {
     const now = ((job.finishedAt ?? 0) + Math.floor(passedMs)) as Instant;
     return { job, plan, parts, now };
   }
+}
+
+/** Their ids may be those of other jobs soon. */
+export function removedIn({ events }: EndingRows): readonly JobId[] {
+  const found = events.filter(({ kind }) => kind === 'job.removed');
+  return found.flatMap(({ detail }) =>
+    detail === null ? [] : (JSON.parse(detail) as { readonly job: JobId }).job,
+  );
 }

@@ -19,7 +19,7 @@ import { PLAN_EXECUTOR, PLAN_TASK, readStoredPlan } from '../../sql/plan/index.t
 import type { FragmentResult, QueryPlan, QueryRecord } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import type { Store } from '../../scheduler/store/index.ts';
-import { EndedQueries, type EndingRows } from './ended-queries.ts';
+import { EndedQueries, removedIn, type EndingRows, type MeasuredPlan } from './ended-queries.ts';
 import { heldTask, isQuery, nameOf, querySummary, taskCount } from './query-rows.ts';
 import { firstTasks, queryShape } from './query-shape.ts';
 import type { TaskFigures } from './query-shape.ts';
@@ -52,12 +52,9 @@ const PLAN_CHARS_MAX: number = 16 * 1024 * 1024;
 const LOOK_MAX = 2_000;
 const LOOK_AT_ONCE = 500;
 
-interface Kept {
+interface Kept extends MeasuredPlan {
   /** Another job may get its id some day, but not its number. */
   readonly no: JobNo;
-  readonly plan: QueryPlan;
-  /** Length of its plan as text. */
-  readonly chars: number;
   /** By task; `of` names the run and the assignment that they belong to. */
   readonly figures: Map<number, Figures>;
   /** By task that decides. */
@@ -88,9 +85,6 @@ interface SubmittedPlan {
   readonly atMs: number;
 }
 
-/** A plan, and its length as text. */
-type MeasuredPlan = Pick<Kept, 'plan' | 'chars'>;
-
 /** A finished query may be removed, and another get its id, but not so soon. */
 const FINAL_MS = 60_000;
 const RESULT_CHARS_KEPT: number = 128 * 1024;
@@ -118,7 +112,7 @@ export class QueryViews implements QueryReader {
 
   /** This query was committed with this plan just now: it need not be read from the store. */
   tell(id: JobId, plan: string): void {
-    this.#submitted.delete(id);
+    for (const known of [this.#kept, this.#submitted]) known.delete(id);
     if (plan.length > TOLD_CHARS_MAX) return;
     const atMs = this.#options.clock.monotonicMs();
     this.#submitted.set(id, { text: plan, plan: null, atMs });
@@ -126,7 +120,12 @@ export class QueryViews implements QueryReader {
 
   /** The leader in this process has committed these. */
   committed(rows: EndingRows): void {
-    this.#ended.learn(rows, (id) => (this.#kept.get(id) ?? this.#submittedPlan(id))?.plan ?? null);
+    for (const id of removedIn(rows))
+      for (const known of [this.#kept, this.#submitted]) known.delete(id);
+    this.#ended.learn(rows, ({ id, no }) => {
+      const kept = this.#kept.get(id);
+      return kept?.no === no ? kept : this.#submittedPlan(id);
+    });
   }
 
   /** Null when there is no such query. */
