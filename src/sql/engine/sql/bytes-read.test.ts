@@ -79,6 +79,7 @@ test.each([
   'SELECT b FROM t NATURAL JOIN u',
   'SELECT b FROM t POSITIONAL JOIN u',
   'SELECT x.m FROM t AS x(m)',
+  'SELECT sum(#2) FROM t',
   'SELECT b FROM t, range(3)',
   'FROM t PIVOT (sum(a) FOR b IN (1, 2))',
   'SELECT * FROM (SUMMARIZE t)',

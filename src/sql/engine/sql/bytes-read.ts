@@ -35,6 +35,8 @@ export function bytesRead(tree: unknown, tables: readonly TableBytes[]): number 
     const node = value as Node;
     if (UNCERTAIN.has(node['type']) || UNNAMED.has(node['ref_type'])) return null;
     if (node['column_name_alias'] !== undefined) return null;
+    // `#1`: a column of FROM.
+    if (node['class'] === 'POSITIONAL_REFERENCE') return null;
     if (node['subquery_type'] === 'EXISTS') unread.add(selectListIn(node));
     if (node['class'] === 'STAR') for (const mention of scope) mention.isWhole = true;
     for (const name of textsIn(node['column_names'])) columns.add(lower(name));
