@@ -64,6 +64,7 @@ test.each([
   ['SELECT * FROM t', 1_111],
   ['FROM t', 1_111],
   ['SELECT t FROM t', 1_111],
+  ['SELECT main.t FROM t', 1_111],
   ['SELECT to_json(x) FROM t AS x', 1_111],
   [`SELECT COLUMNS('a.*') FROM t`, 1_111],
   ['SELECT * FROM (SELECT b FROM t)', 10],

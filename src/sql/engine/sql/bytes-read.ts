@@ -41,8 +41,9 @@ export function bytesRead(tree: unknown, tables: readonly TableBytes[]): number 
     if (node['class'] === 'STAR') for (const mention of scope) mention.isWhole = true;
     for (const name of textsIn(node['column_names'])) columns.add(lower(name));
     for (const name of textsIn(node['using_columns'])) columns.add(lower(name));
-    const [row, ...more] = textsIn(node['column_names']);
-    if (row !== undefined && more.length === 0) rows.add(lower(row));
+    // Behind the names of schemas, or of a table that has such a column: that is too much at most.
+    const row = textsIn(node['column_names']).at(-1);
+    if (row !== undefined) rows.add(lower(row));
     const within = node['type'] === 'SELECT_NODE' ? mentionsIn(node['from_table'], known) : scope;
     if (within !== scope) mentions.push(...within);
     for (const child of Object.values(node))
