@@ -46,17 +46,15 @@ export function apart(inputs: readonly Input[], replies: PendingReplies): readon
 }
 
 function jobByJob({ ask, jobs }: SubmitAll, replies: PendingReplies): readonly Input[] {
-  const list = replies.list(jobs.length);
-  const inputs = jobs.map((job): Input => {
+  const list = replies.list(jobs.length, (outcomes) =>
+    replies.answer({ ask, body: { type: 'jobs', replies: outcomes.map(asOutcome) } }),
+  );
+  return jobs.map((job): Input => {
     const own = replies.next();
     replies.gather(own, list);
     const event = { type: 'submit' as const, ask: own, ...job };
     return { kind: 'event', event, ask: own, images: [], bytes: weightOf(event) };
   });
-  void list.promise.then((outcomes) =>
-    replies.answer({ ask, body: { type: 'jobs', replies: outcomes.map(asOutcome) } }),
-  );
-  return inputs;
 }
 
 function asOutcome(outcome: ReplyBody | MillraceError): JobReply | MillraceError {
