@@ -3,13 +3,19 @@
  * the store. Known are those whose last stage has a single task, or tasks that ended together.
  */
 import { taskNo } from '../../scheduler/core/index.ts';
-import type { Instant, JobId, JobRow, NamedBatch } from '../../scheduler/core/index.ts';
+import type { Instant, JobId, JobNo, JobRow, NamedBatch } from '../../scheduler/core/index.ts';
 import { type Clock, LruCache } from '../../kit/index.ts';
 import type { FragmentResult, QueryPlan } from '../../sql/plan/index.ts';
 import { refKey } from '../../scheduler/store/index.ts';
 import { firstTasks } from './query-shape.ts';
 
-export type EndingRows = Pick<NamedBatch, 'jobUpdates' | 'results'>;
+export type EndingRows = Pick<NamedBatch, 'jobInserts' | 'jobUpdates' | 'results'>;
+
+interface KnownPlan {
+  readonly plan: QueryPlan;
+  /** Of the job that it was read for: another one may have the same id since. */
+  readonly no?: JobNo;
+}
 
 export interface EndedQuery {
   readonly job: JobRow;
@@ -45,11 +51,17 @@ export class EndedQueries {
   }
 
   /** `planOf` knows the plans of queries that were submitted here. */
-  learn({ jobUpdates, results }: EndingRows, planOf: (id: JobId) => QueryPlan | null): void {
+  learn(
+    { jobInserts, jobUpdates, results }: EndingRows,
+    planOf: (id: JobId) => KnownPlan | null,
+  ): void {
+    for (const { id } of jobInserts) this.#ended.delete(id);
     for (const job of jobUpdates) {
-      const plan = job.state === 'succeeded' && job.output !== null ? planOf(job.id) : null;
-      if (plan === null) continue;
+      const known = job.state === 'succeeded' && job.output !== null ? planOf(job.id) : null;
+      if (known === null) continue;
       this.#ended.delete(job.id);
+      if ((known.no ?? job.no) !== job.no) continue;
+      const { plan } = known;
       const first = firstTasks(plan.stages).at(-1) ?? 0;
       const count = plan.stages.at(-1)?.tasks ?? 0;
       const own = results.filter(({ jobNo, run }) => jobNo === job.no && run === job.run);

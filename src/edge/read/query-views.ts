@@ -88,7 +88,6 @@ interface SubmittedPlan {
   readonly atMs: number;
 }
 
-/** A plan, and its length as text. */
 type MeasuredPlan = Pick<Kept, 'plan' | 'chars'>;
 
 /** A finished query may be removed, and another get its id, but not so soon. */
@@ -116,9 +115,10 @@ export class QueryViews implements QueryReader {
     this.#ended = new EndedQueries(options.clock, this.#finalMs);
   }
 
-  /** This query was committed with this plan just now: it need not be read from the store. */
+  /** This query was committed with this plan just now: it need not be read from the store. What else is known is of one that is gone. */
   tell(id: JobId, plan: string): void {
     this.#submitted.delete(id);
+    this.#kept.delete(id);
     if (plan.length > TOLD_CHARS_MAX) return;
     const atMs = this.#options.clock.monotonicMs();
     this.#submitted.set(id, { text: plan, plan: null, atMs });
@@ -126,7 +126,7 @@ export class QueryViews implements QueryReader {
 
   /** The leader in this process has committed these. */
   committed(rows: EndingRows): void {
-    this.#ended.learn(rows, (id) => (this.#kept.get(id) ?? this.#submittedPlan(id))?.plan ?? null);
+    this.#ended.learn(rows, (id) => this.#kept.get(id) ?? this.#submittedPlan(id));
   }
 
   /** Null when there is no such query. */
