@@ -327,9 +327,11 @@ export class Dispatcher {
       },
       (error: unknown) => {
         this.#phase = 'serving';
-        this.#end(asFault(error));
-        const why = this.#endedBy ?? asFault(error);
+        const fault = asFault(error);
+        const why = this.#endedBy ?? steppedDown(fault);
+        // Before all callers are: what came as a list is answered with what became of each.
         for (const input of inputs) CommitBatch.of(input).refuse(why, this.#replies);
+        this.#end(fault);
         this.#closeDoors(why);
       },
     );

@@ -129,3 +129,20 @@ describe('a batch that breaks an invariant of the core', () => {
     expect(stored).toEqual(['before', 'good']);
   });
 });
+
+test('a term that ends while a list is fed job by job leaves each its own answer', async () => {
+  const bad = new MillraceError({ code: 'bad_row', what: 'A row is bad.' });
+  const away = new MillraceError({ code: 'store_unavailable', what: 'It is away.' });
+  gate.refuseIf(({ jobInserts }) => {
+    if (jobInserts.length > 1) return bad;
+    return jobInserts.some(({ name }) => name === 'two') ? away : null;
+  });
+  const list = ['one', 'two', 'three'].map((name) => ({
+    document: { name, ...TASKS },
+    jobId: jobId(name),
+  }));
+  const replies = await led.leader.jobs.submitAll(list);
+  const codes = replies.map((reply) => (reply instanceof MillraceError ? reply.code : 'ok'));
+  expect(await gate.store.jobRow(0, jobId('one'))).not.toBeNull();
+  expect(codes).toEqual(['ok', 'store_unavailable', 'store_unavailable']);
+});

@@ -7,8 +7,9 @@ import type { Input } from './commit-batch.ts';
 import type { PendingReplies } from './pending-replies.ts';
 import { LARGE_BYTES, weightOf } from './weight.ts';
 
-/** One step takes about this much: others are heard in between. */
+/** One step takes about this much: others are heard in between. As many jobs as small ones are. */
 const JOBS_AT_ONCE = 500;
+const BYTES_AT_ONCE = 2 * LARGE_BYTES;
 
 /** The list in portions, in its order; `room`: a portion ends behind so many jobs, for no more will be taken. A job with much to
  * carry comes alone. */
@@ -18,14 +19,19 @@ export function portionsOf(
 ): readonly (readonly ListedJob[])[] {
   const portions: ListedJob[][] = [];
   let open: ListedJob[] = [];
+  let openBytes = 0;
   for (let at = 0; at < jobs.length; at += 1) {
     const job = jobs[at] as ListedJob;
-    const isLarge = weightOf({ type: 'submit', ask: 0 as Ask, ...job }) > LARGE_BYTES;
-    if (isLarge || at === room || open.length === JOBS_AT_ONCE || open.length === 0) {
+    const bytes = weightOf({ type: 'submit', ask: 0 as Ask, ...job });
+    const isLarge = bytes > LARGE_BYTES;
+    const isFull = open.length === JOBS_AT_ONCE || openBytes + bytes > BYTES_AT_ONCE;
+    if (isLarge || at === room || isFull || open.length === 0) {
       open = [];
+      openBytes = 0;
       portions.push(open);
     }
     open.push(job);
+    openBytes += bytes;
     if (isLarge) open = [];
   }
   return portions;
@@ -40,17 +46,15 @@ export function apart(inputs: readonly Input[], replies: PendingReplies): readon
 }
 
 function jobByJob({ ask, jobs }: SubmitAll, replies: PendingReplies): readonly Input[] {
-  const list = replies.list(jobs.length);
-  const inputs = jobs.map((job): Input => {
+  const list = replies.list(jobs.length, (outcomes) =>
+    replies.answer({ ask, body: { type: 'jobs', replies: outcomes.map(asOutcome) } }),
+  );
+  return jobs.map((job): Input => {
     const own = replies.next();
     replies.gather(own, list);
     const event = { type: 'submit' as const, ask: own, ...job };
     return { kind: 'event', event, ask: own, images: [], bytes: weightOf(event) };
   });
-  void list.promise.then((outcomes) =>
-    replies.answer({ ask, body: { type: 'jobs', replies: outcomes.map(asOutcome) } }),
-  );
-  return inputs;
 }
 
 function asOutcome(outcome: ReplyBody | MillraceError): JobReply | MillraceError {

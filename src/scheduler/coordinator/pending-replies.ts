@@ -29,9 +29,10 @@ export class PendingReplies {
     return promise;
   }
 
-  /** One promise for the replies to the next `count` asks: one for each would cost more than to answer it. */
-  list(count: number): ReplyList {
-    return new ReplyList((this.#last + 1) as Ask, count);
+  /** The replies to the next `count` asks together. `done` is called with the last of them, not later: when a term ends, all who
+   * still wait are refused in the same turn. */
+  list(count: number, done: (outcomes: Outcomes) => void): ReplyList {
+    return new ReplyList((this.#last + 1) as Ask, count, done);
   }
 
   /** The reply goes to the list. */
@@ -62,17 +63,13 @@ export type Outcomes = readonly (ReplyBody | MillraceError)[];
 export class ReplyList implements Waiting {
   readonly #first: Ask;
   readonly #outcomes: (ReplyBody | MillraceError)[] = [];
-  readonly #done = deferred<Outcomes>();
+  readonly #done: (outcomes: Outcomes) => void;
   #left: number;
 
-  constructor(first: Ask, count: number) {
+  constructor(first: Ask, count: number, done: (outcomes: Outcomes) => void) {
     this.#first = first;
     this.#left = count;
-    if (count === 0) this.#done.resolve([]);
-  }
-
-  get promise(): Promise<Outcomes> {
-    return this.#done.promise;
+    this.#done = done;
   }
 
   answer(body: ReplyBody, ask: Ask): void {
@@ -86,6 +83,6 @@ export class ReplyList implements Waiting {
   #put(outcome: ReplyBody | MillraceError, ask: Ask): void {
     this.#outcomes[ask - this.#first] = outcome;
     this.#left -= 1;
-    if (this.#left === 0) this.#done.resolve(this.#outcomes);
+    if (this.#left === 0) this.#done(this.#outcomes);
   }
 }

@@ -106,3 +106,18 @@ test('each job of a list hears that the leader has stepped down', async () => {
   expect(await outcomes([job('c'), job('d')])).toHaveLength(2);
   expect((await answers).every((each) => each !== false)).toBe(true);
 });
+
+test('a list with much to carry is several commits', async () => {
+  const clock = new VirtualClock();
+  const gate = gated(memoryStore(clock));
+  led = await lead(gate.store, clock);
+  await led.leader.loaded;
+  const input = 'x'.repeat(900_000);
+  const names = Array.from({ length: 20 }, (_, no) => `job${no}`);
+  const list = names.map((name) => job(name, { tasks: [{ id: 't', executor: 'echo', input }] }));
+  expect(await outcomes(list)).toEqual(names.map(() => true));
+  const sizes = gate.commits.map(({ specInserts }) => specInserts.length);
+  expect(Math.max(...sizes)).toBeLessThan(8);
+  const numbers = gate.commits.flatMap(({ jobInserts }) => jobInserts.map(({ id }) => id));
+  expect(numbers).toEqual(names);
+});

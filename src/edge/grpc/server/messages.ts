@@ -13,6 +13,8 @@ export interface Messages {
   readonly hasUnsent: boolean;
   pause(): void;
   resume(): void;
+  /** Nothing that comes from now on is wanted. Only a stream that is read to its end goes. */
+  discard(): void;
 }
 
 export interface MessageReader {
@@ -43,6 +45,8 @@ function overGrpc(call: Call, { bytesMax, onMessages, onEnd, onFault }: MessageR
     },
     pause: () => void call.pause(),
     resume: () => void call.resume(),
+    // gRPC does so itself.
+    discard: () => void call.removeAllListeners('data').resume(),
   };
 }
 
@@ -74,6 +78,7 @@ function overHttp2(
     },
     pause: () => void stream.pause(),
     resume: () => void stream.resume(),
+    discard: () => void stream.removeAllListeners('data').resume(),
   };
 }
 

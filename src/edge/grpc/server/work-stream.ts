@@ -232,6 +232,8 @@ class WorkStream {
 
   #over(): void {
     this.#isOver = true;
+    this.#unchecked = [];
+    this.#messages.discard();
     this.#held.end();
     this.#life.removeEventListener('abort', this.#endIfIdle);
     for (const { cancel } of this.#open.values()) cancel();
