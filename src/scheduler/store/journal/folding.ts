@@ -36,6 +36,10 @@ const CHARS_MAX = 64 * 1024 * 1024;
 const ROWS_WORTH = 60_000;
 const CHARS_WORTH = 8 * 1024 * 1024;
 
+/** After the answers to the commit that has made it so much, and not right behind a large one: to make its rows ready takes about as
+ * long again, and nobody is heard meanwhile. */
+const SOON_MS = 100;
+
 /** A few jobs a second are not folded one by one. */
 const QUIET_FOLDS_APART = 5;
 
@@ -58,6 +62,8 @@ export class Folding {
   #oldestMs = 0;
   #newestMs = 0;
   #startedMs = -Infinity;
+  /** The timer is that of a fold that is worth it already. */
+  #isSoon = false;
   #running: Promise<void> | null = null;
   /** Why the last fold failed. The journal has it all, so it is tried again. */
   #failure: MillraceError | null = null;
@@ -107,7 +113,7 @@ export class Folding {
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;
-    if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#start('ended');
+    if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#startSoon();
     else this.#startWhenQuiet();
   }
 
@@ -154,6 +160,15 @@ export class Folding {
     if (this.#failure !== null) throw this.#failure;
   }
 
+  /** Later commits do not move it. */
+  #startSoon(): void {
+    if (this.#isSoon || this.#running !== null || this.#ended) return;
+    this.#isSoon = true;
+    this.#cancelTimer?.();
+    this.#cancelTimer = null;
+    this.#after(SOON_MS, () => this.#start('ended'));
+  }
+
   /** Soon after the last commit, and in any case some time after the first one. Later commits do not move the timer: it
    * looks again when it is due. */
   #startWhenQuiet(): void {
@@ -183,6 +198,7 @@ export class Folding {
     if (this.#running !== null || this.#ended) return;
     this.#cancelTimer?.();
     this.#cancelTimer = null;
+    this.#isSoon = false;
     // While folds fail there is one layer to be tried again, not one more with each try.
     if (!this.#open.isEmpty && this.#failure === null) this.#close(what);
     if (this.#closed.length === 0) return;

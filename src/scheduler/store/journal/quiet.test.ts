@@ -18,11 +18,13 @@ async function open() {
   if (!campaign.won) throw new Error('nobody else is there');
   const { term } = campaign;
   let commitNo = 0;
+  let no = 0;
   return {
-    commit: async (): Promise<void> => {
+    commit: async (jobs = 1): Promise<void> => {
       commitNo += 1;
-      const counters = { commitNo, lastSeq: 0, nextJobNo: jobNo(commitNo + 1) };
-      await store.commit(term, 60_000, batchOf({ ...counters, jobInserts: [aJob(commitNo)] }));
+      const jobInserts = Array.from({ length: jobs }, () => aJob((no += 1)));
+      const counters = { commitNo, lastSeq: 0, nextJobNo: jobNo(no + 1) };
+      await store.commit(term, 60_000, batchOf({ ...counters, jobInserts }));
     },
     /** How many commits the tables lack after this long. */
     after: async (ms: number): Promise<number | null | undefined> => {
@@ -58,4 +60,13 @@ test('some commits a second are not folded one by one', async () => {
   await commit();
   expect(await after(100)).toBe(2);
   expect(await after(50)).toBe(0);
+});
+
+test('so much that it is worth a fold is not folded right behind the commit, and others do not put it off', async () => {
+  const { commit, after } = await open();
+  await commit(60_001);
+  expect(await after(60)).toBe(1);
+  await commit();
+  expect(await after(39)).toBe(2);
+  expect(await after(1)).toBe(0);
 });
