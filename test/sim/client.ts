@@ -149,7 +149,9 @@ export class Client {
       return leader.jobs.submit(document, { jobId });
     });
     if (reply === null) return;
-    if (key !== null && this.#isSure) witness.answeredKey(key, reply.jobId);
+    // The live job of a singleton is answered without keeping the key of who has asked.
+    const isOfKey = reply.changed || !singleton;
+    if (key !== null && isOfKey && this.#isSure) witness.answeredKey(key, reply.jobId);
     this.#acknowledged(jobId, reply, draft);
   }
 

@@ -13,6 +13,7 @@ import type {
   JobRow,
   JobNo,
   TaskRow,
+  TermId,
 } from '../../src/scheduler/core/index.ts';
 import type {
   Campaign,
@@ -60,6 +61,7 @@ export class Journal {
   readonly #idsByNo: Map<JobNo, JobId> = new Map();
   readonly #runs: Map<string, number> = new Map();
   readonly #rows: Map<string, TaskRow> = new Map();
+  readonly #terms: Map<string, TermId> = new Map();
   /** By number, as they were committed last. */
   readonly jobs: Map<number, JobRow> = new Map();
 
@@ -117,7 +119,9 @@ export class Journal {
     this.events.length = 0;
     this.terms.length = terms;
     this.live.clear();
-    for (const map of [this.#jobIds, this.#idsByNo, this.#runs, this.#rows, this.jobs]) map.clear();
+    for (const map of [this.#jobIds, this.#idsByNo, this.#runs, this.#rows, this.#terms])
+      map.clear();
+    this.jobs.clear();
     for (const applied of left) this.#tell(applied);
     this.#rewinds += 1;
   }
@@ -175,6 +179,11 @@ export class Journal {
     return this.#rows.get(`${jobNo}/${taskNo}`) ?? null;
   }
 
+  /** The term in which this history gave the fence out. */
+  termOf(jobNo: number, taskNo: number, fence: number): TermId | null {
+    return this.#terms.get(`${jobNo}/${taskNo}/${fence}`) ?? null;
+  }
+
   #take(applied: Applied): void {
     this.#tell(applied);
     for (const event of applied.batch.events) {
@@ -200,6 +209,7 @@ export class Journal {
     }
     for (const row of [...batch.taskInserts, ...batch.taskUpdates]) {
       this.#rows.set(refKey(row.jobNo, row.taskNo), row);
+      if (row.term !== null) this.#terms.set(`${row.jobNo}/${row.taskNo}/${row.fence}`, row.term);
     }
     this.events.push(...batch.events);
   }

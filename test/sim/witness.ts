@@ -150,8 +150,9 @@ export class Witness {
     if (this.#journal.find(jobNo, taskNo, fence, GIVEN) === null) return false;
     // Another attempt has decided, or both were stopped: the worker hears of that with its next message.
     if (this.#journal.find(jobNo, taskNo, fence, ['discarded']) !== null) return false;
-    const row = this.#journal.row(jobNo, taskNo);
-    return this.#journal.rewinds === 0 || row?.fence !== fence || row.term === term;
+    // A rewind gives fences out once more; of second attempts the rows do not tell the term.
+    const stored = this.#journal.termOf(jobNo, taskNo, fence);
+    return stored === null || stored === term;
   }
 
   /** A second attempt may run beside any other: a new leader that does not know of it gives out the task again. */

@@ -105,6 +105,27 @@ describe('submitting', () => {
   });
 });
 
+describe('an event', () => {
+  const send = (): Promise<unknown> =>
+    led.leader.jobs.send('moved', { data: { a: 1 } }, { newId: () => jobId('new') });
+
+  test('that means nobody is answered', async () => {
+    expect(await send()).toMatchObject({ jobs: [], woken: [], cancelled: [] });
+  });
+
+  test('is not answered by a leader whose term is over, also when it knows nobody who is meant', async () => {
+    const old = led;
+    await failOver();
+    await led.leader.loaded;
+    await submit('one', { tasks: [task('a')], cancelOn: [{ event: 'moved', match: { a: 1 } }] });
+    const following = led;
+    led = old;
+    await expect(send()).rejects.toMatchObject({ code: 'deposed' });
+    led = following;
+    expect(await send()).toMatchObject({ cancelled: ['one'] });
+  });
+});
+
 describe('cancelling', () => {
   test('a job that is over stays as it is, and one that never was is not found', async () => {
     await submit('one', { tasks: [task('a')] });

@@ -80,17 +80,9 @@ function awaitedEvents({ eventWaits, cancels }: SchedulerState): readonly string
   return [...eventWaits.names, ...cancels.names];
 }
 
-/** In as many transactions as it takes. What it has woken is not woken again. */
-async function raiseAll(
-  dispatcher: Pick<Dispatcher, 'ask' | 'peek'>,
-  raised: Raised,
-): Promise<EventFate> {
-  const whole = { woken: [], cancelled: [], full: [], isMore: false } as EventFate;
-  // Most events wake nobody, and a leader that has just begun does not know.
-  const isSurelyNobody = dispatcher.peek(
-    ({ isComplete, eventWaits, cancels }) => isComplete && eventWaits.size + cancels.size === 0,
-  );
-  if (isSurelyNobody) return whole;
+/** In as many transactions as it takes. What it has woken is not woken again. That it means nobody is asked for, too: a
+ * leader whose term is over, or whose last commit fails, believes so wrongly. */
+async function raiseAll(dispatcher: Pick<Dispatcher, 'ask'>, raised: Raised): Promise<EventFate> {
   const parts: EventFate[] = [];
   for (;;) {
     const part = asFate(await dispatcher.ask((ask: Ask) => ({ type: 'raise', ask, raised })));

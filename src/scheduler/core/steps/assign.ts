@@ -57,15 +57,10 @@ export function hangUp(context: StepContext, event: HangUp): void {
 
 /** Matches ready tasks with waiting polls until one of the two runs out. */
 export function assign(context: StepContext): void {
-  const { matching, queue, answerable } = context.state;
-  for (const group of matching.active) {
-    matching.active.delete(group);
-    for (const node of group.waiting) {
-      const slot = queue.take(group, node);
-      if (slot === null && !group.mayHaveWork) break;
-      if (slot !== null) give(context, node, startLease(context, node, slot));
-    }
-  }
+  const { answerable } = context.state;
+  giveTasks(context);
+  // Only that pass shows that what a node is emptied for waits for something else: the node takes other work again.
+  while (keepNodes(context)) giveTasks(context);
   serveLastResorts(context);
   clearNodes(context);
   for (const { node, original } of placesForStragglers(context)) {
@@ -75,6 +70,18 @@ export function assign(context: StepContext): void {
     if (node.poll !== null) answer(context, node, node.poll);
   }
   answerable.clear();
+}
+
+function giveTasks(context: StepContext): void {
+  const { matching, queue } = context.state;
+  for (const group of matching.active) {
+    matching.active.delete(group);
+    for (const node of group.waiting) {
+      const slot = queue.take(group, node);
+      if (slot === null && !group.mayHaveWork) break;
+      if (slot !== null) give(context, node, startLease(context, node, slot));
+    }
+  }
 }
 
 /** A node in quarantine shows by one task at a time whether it works, while all others are full. */
@@ -89,13 +96,19 @@ function serveLastResorts(context: StepContext): void {
   }
 }
 
-/** A task that runs alone gets a node that is emptied for it, when none is empty. */
-function clearNodes(context: StepContext): void {
-  const { matching } = context.state;
+/** Nodes are not emptied any more for tasks that cannot come. False if all still are. */
+function keepNodes({ state: { matching } }: StepContext): boolean {
+  const before = matching.cleared.size;
   for (const node of matching.cleared) {
     const { clearedFor } = node;
     if (clearedFor?.isWaited !== true || matching.isPaused(clearedFor)) matching.clear(node, null);
   }
+  return matching.cleared.size < before;
+}
+
+/** A task that runs alone gets a node that is emptied for it, when none is empty. */
+function clearNodes(context: StepContext): void {
+  const { matching } = context.state;
   for (const requirement of matching.alone) {
     if (!requirement.isWaited || requirement.groups.size > 0) continue;
     if (matching.isPaused(requirement)) continue;

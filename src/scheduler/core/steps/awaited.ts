@@ -16,6 +16,15 @@ export function writeStep(context: StepContext, slot: Slot, name: string, value:
   context.effects.step({ jobNo, taskNo, run, name, body: JSON.stringify(value) });
 }
 
+/**
+ * When what the task waited for has come. An attempt that was given out in this very moment does not know of it: for later
+ * attempts it must come after all that this one has seen, and before the next moment.
+ */
+export function cameAt({ state, now }: StepContext, slot: Slot): number {
+  const since = state.leases.get(slot)?.since;
+  return since !== undefined && since >= now ? since + 0.5 : now;
+}
+
 /** The oldest untaken signal of that name becomes the step. False if there is none. */
 export function takeSignal(
   context: StepContext,
@@ -81,7 +90,7 @@ export function takeEvent(
   const no = job.signals.add({ id, name, taken: true });
   effects.signal({ jobNo: job.no, no, id, name, body, sentAt: now, taken: false });
   effects.takeSignal({ jobNo: job.no, signalNo: no, taskNo, run, step });
-  writeStep(context, slot, takenAtStep(step), { at: now });
+  writeStep(context, slot, takenAtStep(step), { at: cameAt(context, slot) });
   const waits = tasks.waits(slot) ?? { signals: [], jobs: [] };
   const isAsleep = waits.signals.some((each) => each.step === step);
   const events = waits.events?.map((each) =>

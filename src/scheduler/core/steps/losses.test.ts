@@ -161,6 +161,26 @@ describe('a task that has lost its node twice', () => {
     throw new Error('the suspect was never given a node');
   });
 
+  test('gives its node back to others at once when its key is paused', () => {
+    const world = new Harness();
+    const limits = [{ key: 'db', max: 9 }];
+    world.submit({ name: 'job', tasks: [echo('suspect', { limits })] });
+    for (const id of ['w1', 'w2']) {
+      const node = world.node(id);
+      node.start(node.poll()[0]!);
+      node.die();
+    }
+    const node = world.node('w3');
+    world.submit({ name: 'long', tasks: [echo('a')] });
+    const [a] = node.poll(1);
+    world.advance(1_000);
+    expect(world.explain('job', 'suspect')).toMatchObject({ code: 'alone' });
+    world.ask({ type: 'pauseQueue', target: { kind: 'key', name: 'db' }, reason: null });
+    world.submit({ name: 'more', tasks: echoes(3) });
+    node.complete(a!);
+    expect(node.poll(2)).toHaveLength(2);
+  });
+
   test('explains that it waits for a node to itself', () => {
     const world = new Harness();
     world.submit({ name: 'job', tasks: [echo('suspect')] });

@@ -62,3 +62,16 @@ test('an event is refused while jobs are still loaded, and wakes more than one s
   expect((raise(world, 1, 'e') as typeof first).woken).toHaveLength(100);
   expect((raise(world, 1, 'e') as typeof first).woken).toHaveLength(0);
 });
+
+test('an event that comes in the very moment in which the task goes on counts as later', () => {
+  const world = new Harness();
+  const node = world.node('w1');
+  world.submit({ name: 'one', tasks: [echo('a')] }, { id: 'one' });
+  node.suspend(node.poll(1)[0]!, waiting(1, 2));
+  raise(world, 2, 'e2');
+  const [again] = node.poll(1);
+  raise(world, 1, 'e1');
+  const steps = world.steps('one', 'a') as Record<string, { at: number }>;
+  expect(steps['$at/event/2']?.at).toBe(again?.assignedAt);
+  expect(steps['$at/event/1']?.at).toBeGreaterThan(again!.assignedAt);
+});

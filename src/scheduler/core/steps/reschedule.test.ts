@@ -64,6 +64,18 @@ test('a job that is brought forward starts then, also under a new leader', () =>
   expect(polled(world)).toEqual(['a']);
 });
 
+test('one that starts now and waits for its key is stored as waiting', () => {
+  const world = new Harness();
+  const keyed = { tasks: [echo('a', { idempotencyKey: 'k' })] };
+  world.submit({ name: 'first', ...keyed });
+  expect(polled(world)).toEqual(['a']);
+  delayed(world, keyed);
+  // The harness compares the rows with the state after each step.
+  expect(set(world, 'job', null)).toMatchObject({ changed: true });
+  world.restart();
+  expect(polled(world)).toEqual([]);
+});
+
 test('a time that has passed means now', () => {
   const world = new Harness();
   delayed(world);

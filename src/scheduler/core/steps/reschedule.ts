@@ -53,6 +53,8 @@ function change(context: StepContext, job: Job, at: Instant): void {
     tasks.move(slot, 'blocked');
     if (at > context.now) delay(context, slot, at);
     else makeReady(context, slot);
+    // What still waits, for its key or for its job to be admitted, has moved without a row so far.
+    if (tasks.state(slot) === 'blocked') context.writeTask(slot);
   }
   armTotals(context, job);
 }

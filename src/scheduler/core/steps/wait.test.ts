@@ -185,6 +185,18 @@ describe('a called job', () => {
     expect(world.states('job')).toEqual({ a: 'ready' });
   });
 
+  test('that ends in the very moment in which its caller goes on counts as later than what the caller went on for', () => {
+    const { world, node } = waiting({ jobs: { c: child }, signals: ['go'] });
+    const [x] = node.poll(1);
+    world.signal('job', 'go');
+    const [a] = node.poll(1);
+    node.complete(x!);
+    const steps = world.steps('job', 'a') as Record<string, { at: number }>;
+    expect(steps['$at/signal/go']?.at).toBe(a?.assignedAt);
+    expect(steps['$job/c']?.at).toBeGreaterThan(a!.assignedAt);
+    expect(steps['$job/c']?.at).toBeLessThan(world.later(1));
+  });
+
   test('that wakes nobody else: a caller that waits for its children goes on doing so', () => {
     const { world, node } = waiting({ jobs: { c: child }, signals: ['go'] });
     const [x] = node.poll(1);

@@ -21,6 +21,7 @@ import type { StepContext } from '../step-context.ts';
 import {
   ABANDONED,
   awaitThings,
+  cameAt,
   forgetCall,
   stopListening,
   takeSignal,
@@ -227,8 +228,8 @@ export function tellCallers(context: StepContext, { id: jobId, state }: Job): vo
   const { tasks, callers } = context.state;
   for (const slot of [...(callers.get(jobId) ?? [])]) {
     for (const each of tasks.waits(slot)?.jobs ?? []) {
-      if (each.jobId === jobId)
-        writeStep(context, slot, each.step, { jobId, state, at: context.now });
+      if (each.jobId !== jobId) continue;
+      writeStep(context, slot, each.step, { jobId, state, at: cameAt(context, slot) });
     }
     forgetCall(context.state, slot, jobId);
     if (waitsForJobs(context.state, slot)) wake(context, slot);
