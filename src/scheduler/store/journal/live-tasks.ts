@@ -24,6 +24,10 @@ export class LiveTasks {
   /** Most jobs have one: its number stands for it. */
   readonly #leased: Map<JobNo, TaskNo | Set<TaskNo>> = new Map();
 
+  get isEmpty(): boolean {
+    return this.#firsts.pages === 0 && this.#leased.size === 0;
+  }
+
   hasJob(no: JobNo): boolean {
     return this.#firsts.has(no) || this.#leased.has(no);
   }

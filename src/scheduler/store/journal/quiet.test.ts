@@ -1,6 +1,6 @@
 /** The tables follow soon after the last commit, and under load at most some time after the first one. */
 import { expect, test } from 'vitest';
-import { aJob } from '../../../../test/rig/conformance/rows.ts';
+import { aJob, aSpec, aTask } from '../../../../test/rig/conformance/rows.ts';
 import { VirtualClock } from '../../../kit/index.ts';
 import { batchOf, instant, jobNo, type TermId } from '../../core/index.ts';
 import { openMemoryStore } from '../memory/memory.ts';
@@ -20,11 +20,13 @@ async function open() {
   let commitNo = 0;
   let no = 0;
   return {
-    commit: async (jobs = 1): Promise<void> => {
+    /** The last of them has a task that waits for a worker, if it goes on. */
+    commit: async (jobs = 1, { goesOn = false } = {}): Promise<void> => {
       commitNo += 1;
       const jobInserts = Array.from({ length: jobs }, () => aJob((no += 1)));
+      const tasks = goesOn ? { specInserts: [aSpec(no, 0)], taskInserts: [aTask(no, 0)] } : {};
       const counters = { commitNo, lastSeq: 0, nextJobNo: jobNo(no + 1) };
-      await store.commit(term, 60_000, batchOf({ ...counters, jobInserts }));
+      await store.commit(term, 60_000, batchOf({ ...counters, jobInserts, ...tasks }));
     },
     /** How many commits the tables lack after this long. */
     after: async (ms: number): Promise<number | null | undefined> => {
@@ -68,5 +70,22 @@ test('so much that it is worth a fold is not folded right behind the commit, and
   expect(await after(60)).toBe(1);
   await commit();
   expect(await after(39)).toBe(2);
+  expect(await after(1)).toBe(0);
+});
+
+test('many rows are folded at once when every task has ended, also right behind another fold', async () => {
+  const { commit, after } = await open();
+  await commit(2_000);
+  expect(await after(9)).toBe(1);
+  expect(await after(1)).toBe(0);
+  await commit();
+  await commit(2_000);
+  expect(await after(10)).toBe(0);
+});
+
+test('many rows are not folded at once while a task goes on', async () => {
+  const { commit, after } = await open();
+  await commit(2_000, { goesOn: true });
+  expect(await after(49)).toBe(1);
   expect(await after(1)).toBe(0);
 });
