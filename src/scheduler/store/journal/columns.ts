@@ -14,6 +14,8 @@ type Column =
   | { readonly from: number; readonly steps: readonly number[] }
   /** Texts that begin alike: the rest of each, as long as the others, one behind the other. */
   | { readonly start: string; readonly width: number; readonly rest: string }
+  /** Texts that end in a whole number, as the ids of a list do. */
+  | { readonly before: Column; readonly numbers: Column }
   /** Large numbers: their distances from this one. */
   | { readonly from: number; readonly by: readonly number[] }
   | readonly unknown[];
@@ -73,7 +75,14 @@ function columnOf(rows: readonly Row[], read: Read, same: number): Column {
   // Most columns of most batches: no list is made for them.
   if (same === rows.length) return { one: read(rows[0] as Row) };
   const values = rows.map(read);
-  return stepsOf(values) ?? runsOf(values, same) ?? distancesOf(values) ?? alike(values);
+  return (
+    stepsOf(values) ??
+    runsOf(values, same) ??
+    distancesOf(values) ??
+    alike(values) ??
+    numbered(values) ??
+    values
+  );
 }
 
 /** Runs are shorter than a list as long as there are few of them. */
@@ -132,12 +141,12 @@ function distancesOf(values: readonly unknown[]): Column | null {
 const ALIKE_MAX = 64;
 
 /** Texts of one length, ids above all, that begin alike. */
-function alike(values: readonly unknown[]): Column {
+function alike(values: readonly unknown[]): Column | null {
   const [first] = values;
-  if (typeof first !== 'string' || first.length > ALIKE_MAX) return values;
+  if (typeof first !== 'string' || first.length > ALIKE_MAX) return null;
   let shared = first.length;
   for (const value of values) {
-    if (typeof value !== 'string' || value.length !== first.length) return values;
+    if (typeof value !== 'string' || value.length !== first.length) return null;
     let at = 0;
     while (at < shared && value.charCodeAt(at) === first.charCodeAt(at)) at += 1;
     shared = at;
@@ -145,6 +154,37 @@ function alike(values: readonly unknown[]): Column {
   const rest = values.map((value) => (value as string).slice(shared));
   return { start: first.slice(0, shared), width: first.length - shared, rest: rest.join('') };
 }
+
+/** As many as are a whole number for certain, and the same text again. */
+const DIGITS_MAX = 15;
+
+/** Ids of a list, or of tasks that were made one after the other. */
+function numbered(values: readonly unknown[]): Column | null {
+  const before: string[] = [];
+  const numbers: number[] = [];
+  for (const value of values) {
+    if (typeof value !== 'string' || value.length > ALIKE_MAX) return null;
+    const at = numberAt(value);
+    if (at === value.length) return null;
+    before.push(value.slice(0, at));
+    numbers.push(Number(value.slice(at)));
+  }
+  const steps = stepsOf(numbers);
+  const other = before.findIndex((text) => text !== before[0]);
+  const texts = other === -1 ? { one: before[0] } : runsOf(before, other);
+  return steps === null || texts === null ? null : { before: texts, numbers: steps };
+}
+
+/** Where the number begins with which a text ends, without zeros before it; the end if there is none. */
+function numberAt(text: string): number {
+  const least = Math.max(0, text.length - DIGITS_MAX);
+  let at = text.length;
+  while (at > least && isDigit(text.charCodeAt(at - 1))) at -= 1;
+  while (at < text.length - 1 && text[at] === '0') at += 1;
+  return at;
+}
+
+const isDigit = (code: number): boolean => code >= 48 && code <= 57;
 
 /** Empty lists are equal, whoever made them: dependencies and labels are, of most jobs. */
 function isSame(value: unknown, other: unknown): boolean {
@@ -174,6 +214,12 @@ function valuesOf(column: Column, rows: number): readonly unknown[] {
     const values = [column.from];
     for (const step of repeated(column.steps)) values.push((values.at(-1) ?? 0) + (step as number));
     return values;
+  }
+  if ('before' in column) {
+    const numbers = valuesOf(column.numbers, rows);
+    return valuesOf(column.before, rows).map(
+      (text, at) => `${text as string}${numbers[at] as number}`,
+    );
   }
   const { start, width, rest } = column;
   return Array.from({ length: rows }, (_, at) => start + rest.slice(at * width, (at + 1) * width));

@@ -15,13 +15,13 @@ test('a record of the first format, with its events as rows, is read', () => {
 
 test('a record has its events in a chunk and nothing of empty lists', () => {
   const record = JSON.parse(packBatch(batch).body) as Record<string, unknown>;
-  expect(record).toMatchObject({ format: 3, lists: {}, events: [{ firstSeq: 1, lastSeq: 2 }] });
+  expect(record).toMatchObject({ format: 4, lists: {}, events: [{ firstSeq: 1, lastSeq: 2 }] });
   expect(unpackBatch(packBatch(batch).body)).toEqual(batch);
 });
 
 test('a record of a later format is refused', () => {
-  const record = packBatch(batch).body.replace('"format":3', '"format":4');
-  expect(() => unpackBatch(record)).toThrow('the format 4');
+  const record = packBatch(batch).body.replace('"format":4', '"format":5');
+  expect(() => unpackBatch(record)).toThrow('the format 5');
 });
 
 test('a record of the second format, with whole jobs as updates, is read', () => {

@@ -10,9 +10,9 @@ import { READERS } from '../row-readers.ts';
 import { columnsOf, type PackedRows, rowsOf } from './columns.ts';
 import { type ChangedJob, jobOfChange } from './job-change.ts';
 
-const FORMAT = 3;
-/** The second one had whole jobs as updates, and fewer kinds of columns: it is read as it is. */
-const FORMATS = [2, FORMAT];
+const FORMAT = 4;
+/** The third one had fewer kinds of columns; the second one whole jobs as updates as well: it is read as it is. */
+const FORMATS = [2, 3, FORMAT];
 
 type Lists = Omit<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo' | 'events'>;
 type Counted = Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
@@ -66,7 +66,7 @@ export function unpackBatch(body: string): Batch {
   const all: Record<string, readonly unknown[]> = {};
   for (const [name, list] of Object.entries(lists))
     all[name] = 'rows' in list ? rowsOf(list) : list;
-  if (format === FORMAT && all['jobUpdates'] !== undefined)
+  if (format > 2 && all['jobUpdates'] !== undefined)
     all['jobUpdates'] = (all['jobUpdates'] as readonly ChangedJob[]).map(jobOfChange);
   return batchOf({ ...counters, ...all, events: events.flatMap((chunk) => eventsIn(chunk)) });
 }

@@ -83,6 +83,9 @@ const TASK: readonly CopyColumn<FoldedJob>[] = [
   text('task_result', ({ result }) => result),
 ];
 
+/** By id, as their index has them: the ids of a list are `X.9` before `X.10`, and out of order they split its pages. */
+const byId = ({ job: a }: FoldedJob, { job: b }: FoldedJob): number => (a.id < b.id ? -1 : 1);
+
 /** Null when there are none. */
 export function copyOfJobs(shard: number, fold: Fold, jobs: readonly FoldedJob[]): Copy | null {
   if (jobs.length === 0) return null;
@@ -93,5 +96,5 @@ export function copyOfJobs(shard: number, fold: Fold, jobs: readonly FoldedJob[]
     bigint('log_from', () => logFrom),
     bigint('log_to', ({ job }) => (job.finishedAt === null ? null : batch.lastSeq)),
   ];
-  return copyOf('millrace.job', [...place, ...JOB, ...TASK], jobs);
+  return copyOf('millrace.job', [...place, ...JOB, ...TASK], jobs.toSorted(byId));
 }

@@ -216,3 +216,18 @@ test('commits that only the journal has are folded on the way down, from an olde
   const [row] = await sql`select count(*)::int as tasks from millrace.task`;
   expect(row?.['tasks']).toBe(NUMBERS.length);
 });
+
+test('the ids of a list leave no half-empty pages in their index', async () => {
+  const { store, url } = await openTestStore();
+  const leader = await TestLeader.of(store, 0);
+  const numbers = Array.from({ length: 5_000 }, (_, at) => at + 1);
+  await leader.commit({ jobInserts: numbers.map((no) => aJob(no, { id: jobId(`list.${no}`) })) });
+  await store.nodes(0);
+  const sql = postgres(url, { max: 1, onnotice: () => {} });
+  onTestFinished(() => sql.end());
+  const bytes = async (): Promise<number> =>
+    Number((await sql`select pg_relation_size('millrace.job_id') as bytes`)[0]?.['bytes']);
+  const asFolded = await bytes();
+  await sql`reindex index millrace.job_id`;
+  expect(asFolded).toBeLessThan((await bytes()) * 1.1);
+});
