@@ -1,6 +1,12 @@
 /** The common part of `up`, `dev` and `serve`: a node from its start to the signal that ends it. */
 import type { Config } from '../node/config/index.ts';
-import { deferred, keepFilesPrivate, type LogAbout, processLog } from '../kit/index.ts';
+import {
+  compileEarly,
+  deferred,
+  keepFilesPrivate,
+  type LogAbout,
+  processLog,
+} from '../kit/index.ts';
 import type { ServerNode } from '../node/server/index.ts';
 import type { Store } from '../scheduler/store/index.ts';
 import type { Reply } from './command.ts';
@@ -36,6 +42,7 @@ export async function serveUntil(
   beside: Beside = () => () => {},
 ): Promise<ExitCode> {
   keepFilesPrivate();
+  compileEarly();
   const { ServerNode } = await import('../node/server/index.ts');
   const { logFormat: format, logLevel: level, nodeId } = config.node;
   const about: LogAbout = { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) };

@@ -7,6 +7,7 @@
 export { Backoff, type BackoffRange, backoffMs } from './backoff.ts';
 export { ByteBudget, type ByteShare, budgetFor, requestBytes } from './byte-budget.ts';
 export { type Clock, systemClock } from './clock.ts';
+export { compileEarly } from './compile-early.ts';
 export { withDeadline } from './deadline.ts';
 export { defined } from './defined.ts';
 export { type Deferred, deferred } from './deferred.ts';

@@ -1,5 +1,5 @@
 import { writeSync } from 'node:fs';
-import { processLog } from '../../kit/index.ts';
+import { compileEarly, processLog } from '../../kit/index.ts';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
@@ -38,6 +38,7 @@ export const command: CommandModule = {
   },
   async run(cli, reply, signal) {
     const { node, core, isGiven } = configFor(cli, process.env);
+    compileEarly();
     const { runWorkerProcess } = await import('../../node/worker/index.ts');
     // What a worker keeps is useless after it: without a folder it takes a temporary one.
     const data = isGiven('data') ? node.data : undefined;
