@@ -9,7 +9,7 @@ import { backoffMs, sleep } from '../../kit/index.ts';
 import { bearer, checkTokenPath, shownToken } from '../../edge/security/index.ts';
 import { BACKOFF, type Pace } from '../options.ts';
 import { outcomeUnknown, problemError, retryAfterMs, unreachable, untrusted } from './problem.ts';
-import { type Query, type Servers, callUrl } from './servers.ts';
+import { type Query, type Servers, callTargets } from './servers.ts';
 import { type Outcome, type Transport, readText } from './transport.ts';
 
 export interface Call {
@@ -90,6 +90,7 @@ export class Caller {
   readonly #pace: Pace;
   readonly #authority: Authority;
   readonly #shown: (address: string) => string | null;
+  readonly #targetOf = callTargets();
 
   constructor(transport: Transport, servers: Servers, pace: Pace, authority: Authority) {
     this.#transport = transport;
@@ -190,7 +191,7 @@ export class Caller {
     const body = call.body === undefined ? null : Buffer.from(call.body);
     return this.#transport.send({
       method: call.method,
-      url: callUrl(server, call.path, call.query ?? {}),
+      target: this.#targetOf(server, call.path, call.query),
       headers: {
         ...HEADERS,
         ...this.#authorization(server),

@@ -1,4 +1,5 @@
 /** Which servers a client knows: those it was given, and the leader that one of them named. */
+import { urlToHttpOptions } from 'node:url';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import { redactUrl } from '../../kit/index.ts';
 
@@ -66,8 +67,23 @@ export class Servers {
 /** The query string; a list repeats the parameter. */
 export type Query = Readonly<Record<string, string | readonly string[]>>;
 
-/** The URL of one call. The server's URL may have a path, which is kept. */
-export function callUrl(server: URL, path: string, query: Query): URL {
+/** Where a call goes, as Node.js wants it. */
+export type Target = ReturnType<typeof urlToHttpOptions>;
+
+/** From calls to targets, for one client: a program that submits jobs makes the same call again and again. */
+export function callTargets(): (server: URL, path: string, query?: Query) => Target {
+  let last: { readonly server: URL; readonly path: string; readonly target: Target } | null = null;
+  return (server, path, query) => {
+    if (query !== undefined) return urlToHttpOptions(callUrl(server, path, query));
+    if (last?.server === server && last.path === path) return last.target;
+    const target = urlToHttpOptions(callUrl(server, path, {}));
+    last = { server, path, target };
+    return target;
+  };
+}
+
+/** The server's URL may have a path, which is kept. */
+function callUrl(server: URL, path: string, query: Query): URL {
   const url = new URL(server);
   url.pathname = `${server.pathname.replace(/\/$/, '')}${path}`;
   for (const [name, value] of Object.entries(query)) {

@@ -4,10 +4,11 @@ import https from 'node:https';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import type { ClientTls } from '../../edge/security/index.ts';
+import type { Target } from './servers.ts';
 
 export interface Outgoing {
   readonly method: string;
-  readonly url: URL;
+  readonly target: Target;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Buffer | null;
   /**
@@ -53,7 +54,7 @@ export class Transport {
         // Only a new connection can be refused; on a kept one everything is possible at once.
         mayBeDone = !socket.connecting;
         if (mayBeDone) return silence.heard();
-        socket.once(outgoing.url.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
+        socket.once(outgoing.target.protocol === 'https:' ? 'secureConnect' : 'connect', () => {
           mayBeDone = true;
           silence.heard();
         });
@@ -84,14 +85,14 @@ export class Transport {
     this.#encrypted.destroy();
   }
 
-  #request({ method, url, headers, body, isAlone }: Outgoing): ClientRequest {
+  #request({ method, target, headers, body, isAlone }: Outgoing): ClientRequest {
     const length = body === null ? {} : { 'content-length': String(body.length) };
-    const options = { method, headers: { ...headers, ...length } };
-    if (url.protocol === 'http:') {
-      return http.request(url, { ...options, agent: isAlone ? false : this.#plain });
+    const options = { ...target, method, headers: { ...headers, ...length } };
+    if (target.protocol === 'http:') {
+      return http.request({ ...options, agent: isAlone ? false : this.#plain });
     }
     const agent = isAlone ? new https.Agent({ ...this.#tls, keepAlive: false }) : this.#encrypted;
-    return https.request(url, { ...options, agent });
+    return https.request({ ...options, agent });
   }
 
   /** Ends a request when neither side has sent a byte for this long. */

@@ -10,13 +10,23 @@ export interface Found {
 
 export class Router {
   readonly #routes: readonly { readonly route: Route; readonly segments: readonly string[] }[];
+  /** By method and path: routes whose path is always the same, the busy ones among them. */
+  readonly #fixed: ReadonlyMap<string, Found>;
 
   constructor(routes: readonly Route[]) {
     this.#routes = routes.map((route) => ({ route, segments: route.path.split('/') }));
+    const fixed = routes.filter(({ path }) => !path.includes(':'));
+    this.#fixed = new Map(
+      fixed.map(({ method, path }) => [`${method} ${path}`, this.#search(method, path)]),
+    );
   }
 
   /** `pathname` as it came, still encoded. */
   find(method: string, pathname: string): Found {
+    return this.#fixed.get(`${method} ${pathname}`) ?? this.#search(method, pathname);
+  }
+
+  #search(method: string, pathname: string): Found {
     const parts = pathname.split('/').map(decodedSegment);
     const fitting = this.#routes.flatMap(({ route, segments }) => {
       const path = matched(segments, parts);

@@ -85,6 +85,14 @@ describe('a page in a browser of this machine', () => {
     expect(() => check(headers)).toThrow(expect.objectContaining({ code: 'forbidden' }));
   });
 
+  test('is judged by its own Host header, whatever the one before had', () => {
+    for (let again = 0; again < 2; again += 1) {
+      check({ host: '127.0.0.1:7070' });
+      expect(() => check({ host: 'evil.example' })).toThrow('names another machine');
+      expect(() => check({ host: 'not a host' })).toThrow('names another machine');
+    }
+  });
+
   test('may be opened by a link from elsewhere', () => {
     const headers = { 'sec-fetch-site': 'cross-site', 'sec-fetch-mode': 'navigate' };
     expect(() => check({ host: '127.0.0.1:7070', ...headers }, 'GET')).not.toThrow();

@@ -58,17 +58,33 @@ export function checkPage(
   { method, isLocal }: { readonly method: string; readonly isLocal: boolean },
 ): void {
   const { host, origin, 'sec-fetch-site': site, 'sec-fetch-mode': mode } = headers;
-  const here = host === undefined ? null : urlOf(`http://${host}`);
-  if (isLocal && host !== undefined && (here === null || !isLoopback(here.hostname))) {
+  const here = host === undefined ? null : hostOf(host);
+  if (isLocal && here?.isLoopback === false) {
     throw foreign('The Host header names another machine');
   }
-  if (origin !== undefined && (here === null || urlOf(origin)?.host !== here.host)) {
+  const hereUrl = here?.url ?? null;
+  if (origin !== undefined && (hereUrl === null || urlOf(origin)?.host !== hereUrl.host)) {
     throw foreign('The Origin header names another server');
   }
   const isLink = mode === 'navigate' && (method === 'GET' || method === 'HEAD');
   if (site !== undefined && site !== 'same-origin' && site !== 'none' && !isLink) {
     throw foreign('The request was sent by a page of another server');
   }
+}
+
+interface Host {
+  readonly text: string;
+  readonly url: URL | null;
+  readonly isLoopback: boolean;
+}
+
+/** Nearly all requests name the same: to read it takes longer than to find their route. */
+let lastHost: Host | null = null;
+
+function hostOf(text: string): Host {
+  if (lastHost?.text === text) return lastHost;
+  const url = urlOf(`http://${text}`);
+  return (lastHost = { text, url, isLoopback: url !== null && isLoopback(url.hostname) });
 }
 
 function urlOf(text: string): URL | null {

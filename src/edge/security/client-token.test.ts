@@ -83,6 +83,14 @@ describe('the token that is presented to an address', () => {
     expect(shown('10.0.0.1:7071')).toBeNull();
   });
 
+  test('is decided for each address, whatever was asked before', () => {
+    const present = shownToken({ token: 'given', isEncrypted: false, insecure: false });
+    for (let again = 0; again < 2; again += 1) {
+      expect(present('127.0.0.1:7071')).toBe('given');
+      expect(present('10.0.0.1:7071')).toBeNull();
+    }
+  });
+
   test('is by default the one that a server of the same user has published', () => {
     const local = makeLocalToken();
     // No port, so that nothing real is in the way.

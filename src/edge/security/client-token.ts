@@ -53,10 +53,17 @@ export interface Showing {
 export function shownToken(showing: Showing): (address: string) => string | null {
   const { token, isEncrypted, insecure } = showing;
   const local = localTokens();
+  let last: { readonly address: string; readonly port: number; readonly isHere: boolean } | null =
+    null;
   return (address) => {
-    const at = address.lastIndexOf(':');
-    if (!isLoopback(address.slice(0, at))) return isEncrypted || insecure ? token : null;
-    return token ?? local(Number(address.slice(at + 1)));
+    // With each call, and nearly always to the same.
+    if (last?.address !== address) {
+      const at = address.lastIndexOf(':');
+      const isHere = isLoopback(address.slice(0, at));
+      last = { address, port: Number(address.slice(at + 1)), isHere };
+    }
+    if (!last.isHere) return isEncrypted || insecure ? token : null;
+    return token ?? local(last.port);
   };
 }
 

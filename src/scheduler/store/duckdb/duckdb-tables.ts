@@ -159,10 +159,8 @@ export class DuckdbTables implements JournalTables {
 
   async fold(shardNo: number, fold: Fold): Promise<boolean> {
     return this.#write(async (session) => {
-      const shard = this.#shards.get(shardNo);
-      const last = this.#journal.find(shardNo, fold.batch.commitNo);
-      if (shard.commitNo !== fold.after || last?.term !== fold.term) return false;
-      await foldCommits(session, this.#shards, shard, fold);
+      const isLast = this.#journal.find(shardNo, fold.batch.commitNo)?.term === fold.term;
+      if (!isLast || !(await foldCommits(session, this.#shards, shardNo, fold))) return false;
       await this.#journal.trim();
       return true;
     }).catch((error: unknown) => {
@@ -176,12 +174,16 @@ export class DuckdbTables implements JournalTables {
   }
 
   async journalState(shard: number): Promise<JournalState> {
-    const { leader, commitNo } = this.#shards.get(shard);
-    return { term: leader?.term ?? null, head: this.#head(shard), foldedNo: commitNo };
+    const { leader, commitNo: foldedNo, settledNo } = this.#shards.get(shard);
+    return { term: leader?.term ?? null, head: this.#head(shard), foldedNo, settledNo };
   }
 
   async journal(shard: number, after: number, limit: number): Promise<readonly JournalRecord[]> {
     return this.#journal.oldest(shard, after, limit);
+  }
+
+  async storedJobs(shard: number, numbers: readonly JobNo[]): Promise<ReadonlySet<JobNo>> {
+    return this.#read((session) => listings.storedJobs(session, shard, numbers));
   }
 
   async prune(term: Term, retention: Pruning, alone: Alone): Promise<Pruned> {

@@ -32,13 +32,19 @@ export interface DuckdbOptions {
  * jobs are written once and for all: an update costs DuckDB several times what an insert does. */
 const FOLD_AFTER_MS = 5_000;
 
+/** Some 2,000 jobs of one task. The tables follow while others come, and whoever wants to read them does not wait for long. */
+const ROWS_WORTH = 16_000;
+
 /** Some 15,000 jobs of one task, and some tens of megabytes. */
 const READABLE_ROWS = 120_000;
 
 export async function openDuckdbStore(options: DuckdbOptions): Promise<Store> {
   const tables = await openTables(options);
   const { foldAfterMs = FOLD_AFTER_MS } = options;
-  return journaled(tables, { clock: systemClock, foldAfterMs, readableRows: READABLE_ROWS });
+  return journaled(tables, {
+    ...{ clock: systemClock, foldAfterMs, rowsWorth: ROWS_WORTH },
+    ...{ readableRows: READABLE_ROWS, chunkForm: 'blocks', defersJobs: true },
+  });
 }
 
 export async function openTables(options: DuckdbOptions): Promise<JournalTables> {

@@ -136,6 +136,7 @@ describe('migrations', () => {
         '0009-limits',
         '0010-task-log',
         '0011-journal',
+        '0012-deferred-jobs',
       ],
     });
     const latest = await migrateDuckdb({ path }, (migrations) => migrations.up());

@@ -1,7 +1,6 @@
 /** Commits of the journal into the tables, in one transaction. */
 import type { Batch } from '../../core/index.ts';
 import type { Fold } from '../journal/port.ts';
-import type { Counters } from '../store.ts';
 import { applyFold } from './apply.ts';
 import { nameHash } from './hash-index.ts';
 import type { KeyChanges } from './keys.ts';
@@ -9,32 +8,42 @@ import { type Session } from './session.ts';
 import type { Shard, Shards } from './shards.ts';
 import { inTransaction } from './transaction.ts';
 
-/** The transaction that moves the rows also says how far the tables are: after a crash nothing is folded twice. */
+/** The transaction that moves the rows also says how far the tables are: after a crash nothing is folded twice. False, and nothing is
+ * changed, if they are not where the fold begins. */
 export async function foldCommits(
   session: Session,
   shards: Shards,
-  shard: Shard,
-  fold: Pick<Fold, 'batch' | 'history' | 'chunks'>,
-): Promise<void> {
-  const { batch } = fold;
+  shardNo: number,
+  fold: Fold,
+): Promise<boolean> {
+  const shard = shards.get(shardNo);
+  const { batch, settledNo } = fold;
+  if (shard.commitNo !== fold.after || shard.settledNo !== fold.settledBefore) return false;
   const keys = await inTransaction(session, async () => {
     const changes = await applyFold(session, shards, shard.no, fold);
-    await keepCounters(session, shard, batch);
+    await keepCounters(session, shard, fold);
     return changes;
   });
   learn(shards, batch, keys);
   const { commitNo, lastSeq, nextJobNo } = batch;
-  shards.set({ ...shards.get(shard.no), commitNo, lastSeq, nextJobNo });
+  shards.set({ ...shards.get(shard.no), commitNo, settledNo, lastSeq, nextJobNo });
+  return true;
 }
 
-async function keepCounters(session: Session, shard: Shard, counters: Counters): Promise<void> {
+async function keepCounters(
+  session: Session,
+  shard: Shard,
+  { batch, settledNo }: Fold,
+): Promise<void> {
   await session.run(
-    `update shard set commit_no = $2::bigint, last_seq = $3::bigint, next_job_no = $4::bigint
+    `update shard set commit_no = $2::bigint, last_seq = $3::bigint, next_job_no = $4::bigint,
+       settled_no = $5::bigint
       where shard = $1::integer`,
     shard.no,
-    counters.commitNo,
-    counters.lastSeq,
-    counters.nextJobNo,
+    batch.commitNo,
+    batch.lastSeq,
+    batch.nextJobNo,
+    settledNo,
   );
 }
 

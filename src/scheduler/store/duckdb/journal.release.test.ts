@@ -13,9 +13,12 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, expect, test, vi } from 'vitest';
 import { TestLeader } from '../../../../test/rig/conformance/leader.ts';
 import { contentOf } from '../../../../test/rig/conformance/moving.ts';
-import { aJob, aSpec, aTask, jobId } from '../../../../test/rig/conformance/rows.ts';
+import { aJob, aSpec, aTask, jobId, succeeded } from '../../../../test/rig/conformance/rows.ts';
+import { VirtualClock } from '../../../kit/index.ts';
+import { journaled } from '../journal/journaled-store.ts';
+import type { JournalTables } from '../journal/port.ts';
 import type { Store } from '../store.ts';
-import { openDuckdbStore } from './duckdb.ts';
+import { openDuckdbStore, openTables } from './duckdb.ts';
 import { migrateDuckdb } from './migrate.ts';
 
 let folder = '';
@@ -183,6 +186,56 @@ test('a leader that was deposed while its commit was on the way is refused', asy
   await expect(submit(leader, 2)).rejects.toMatchObject({ code: 'deposed' });
   await submit(next, 2);
   expect(await numbersIn(store)).toEqual([1, 2]);
+});
+
+/** A leader that commits so often that folds leave out what goes on. */
+async function busy(): Promise<{
+  leader: TestLeader;
+  tables: JournalTables;
+  round: () => Promise<void>;
+}> {
+  const clock = new VirtualClock();
+  const tables = await openTables({ path });
+  const folds = vi.spyOn(tables, 'fold');
+  const store = journaled(tables, {
+    clock,
+    foldAfterMs: 1_000,
+    foldWhenQuietMs: 50,
+    defersJobs: true,
+  });
+  stores.push(store);
+  const leader = await TestLeader.of(store, 0);
+  const round = async (): Promise<void> => {
+    for (let spent = 0; spent < 1_200; spent += 40) {
+      await leader.commit({ events: [{}] });
+      await clock.advance(40);
+    }
+    await Promise.all(folds.mock.results.map(({ value }) => value as unknown));
+  };
+  return { leader, tables, round };
+}
+
+test('jobs that a fold has left out are there after a crash, and on the way down', async () => {
+  const { leader, tables, round } = await busy();
+  for (const no of [1, 2]) await submit(leader, no);
+  await round();
+  const jobs = (): Promise<readonly unknown[]> => tables.jobs(0, { limit: 9 });
+  expect(await jobs()).toEqual([]);
+  const { foldedNo, settledNo } = await tables.journalState(0);
+  expect(settledNo).toBe(0);
+  expect(foldedNo).toBeGreaterThan(2);
+  const store = await opened(crashed('next'));
+  expect((await store.job(0, jobId('job-2')))?.job).toEqual(aJob(2));
+  await submit(await lead(store), 3);
+  expect(await numbersIn(store)).toEqual([1, 2, 3]);
+  await migrateDuckdb({ path: crashed('down') }, (migrations) => migrations.down(11));
+  expect(await numbersIn(await opened(join(folder, 'down.db')))).toEqual([1, 2]);
+  // Once it has ended, a job is written in its last form.
+  const row = succeeded(1, 0);
+  const ended = { ...aJob(1), state: 'succeeded' as const, finishedAt: row.finishedAt };
+  await leader.commit({ jobUpdates: [ended], taskUpdates: [row] });
+  await round();
+  expect(await jobs()).toEqual([ended]);
 });
 
 test('a migration down brings the journal into the tables first', async () => {

@@ -1,4 +1,4 @@
-/** What the journal has and the tables have not: held in memory, and on disk if the store has a file. */
+/** What the journal has and the tables have not, or not all of it: held in memory, and on disk if the store has a file. */
 import type { Counters } from '../store.ts';
 import { damaged, unavailable } from './failure.ts';
 import { JournalFile, type ShardRecord } from './journal-file.ts';
@@ -76,9 +76,9 @@ export class Journal {
   /** The tables have followed. */
   async trim(): Promise<void> {
     this.#records = this.#records.filter(
-      ({ shard, commitNo }) => commitNo > this.#shards.get(shard).commitNo,
+      ({ shard, commitNo }) => commitNo > this.#shards.get(shard).settledNo,
     );
-    await this.exclusively(async () => this.#file?.trim((no) => this.#shards.get(no).commitNo));
+    await this.exclusively(async () => this.#file?.trim((no) => this.#shards.get(no).settledNo));
   }
 
   /** After a write of unknown outcome: what the files have is what counts. Within `exclusively`. */
@@ -87,16 +87,16 @@ export class Journal {
   }
 
   async close(): Promise<void> {
-    await this.exclusively(async () => this.#file?.close((no) => this.#shards.get(no).commitNo));
+    await this.exclusively(async () => this.#file?.close((no) => this.#shards.get(no).settledNo));
   }
 }
 
 /** Each shard's records go on where its tables end, without a gap. */
 function unfolded(path: string, records: readonly ShardRecord[], shards: Shards): ShardRecord[] {
-  const left = records.filter(({ shard, commitNo }) => commitNo > shards.get(shard).commitNo);
+  const left = records.filter(({ shard, commitNo }) => commitNo > shards.get(shard).settledNo);
   const next = new Map<number, number>();
   for (const { shard, commitNo } of left) {
-    const expected = next.get(shard) ?? shards.get(shard).commitNo + 1;
+    const expected = next.get(shard) ?? shards.get(shard).settledNo + 1;
     if (commitNo !== expected) {
       throw damaged(path, `its journal continues with commit ${commitNo} instead of ${expected}`);
     }

@@ -22,8 +22,8 @@ export async function campaign(
   await inTransaction(session, async () => {
     await session.run('delete from shard where shard = $1::integer', shard.no);
     await session.run(
-      `insert into shard (shard, epoch, term, last_seq, next_job_no, first_seq, commit_no)
-         values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint, $7::bigint)`,
+      `insert into shard (shard, epoch, term, last_seq, next_job_no, first_seq, commit_no, settled_no)
+         values ($1::integer, $2::bigint, $3, $4::bigint, $5::bigint, $6::bigint, $7::bigint, $8::bigint)`,
       shard.no,
       epoch,
       candidacy.term,
@@ -31,6 +31,7 @@ export async function campaign(
       shard.nextJobNo,
       shard.firstSeq,
       shard.commitNo,
+      shard.settledNo,
     );
     await recordTerm(session, { no: shard.no, ...head }, epoch, candidacy.term);
   });

@@ -3,6 +3,7 @@ import type {
   DeclarationKind,
   DeclarationRow,
   JobId,
+  JobNo,
   ScheduleRow,
   TaskId,
 } from '../../core/index.ts';
@@ -88,6 +89,21 @@ export async function countJobs(
   );
   const counts = Object.fromEntries(found) as Partial<JobCounts>;
   return { ...NO_JOBS, ...counts };
+}
+
+/** Those of the jobs that have a row. */
+export async function storedJobs(
+  session: Session,
+  shard: number,
+  numbers: readonly JobNo[],
+): Promise<ReadonlySet<JobNo>> {
+  if (numbers.length === 0) return new Set();
+  const found = await session.rows(
+    'select no from job where shard = $1::integer and no in (select unnest($2::bigint[]))',
+    shard,
+    numbers,
+  );
+  return new Set(found.map(([no]) => no as JobNo));
 }
 
 /** What a new leader loads first. */

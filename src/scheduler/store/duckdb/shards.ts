@@ -22,6 +22,8 @@ export interface Shard {
   readonly firstSeq: number;
   /** The last commit that the tables have; the journal may be ahead, and the counters with it. */
   readonly commitNo: number;
+  /** Of jobs that came after this commit and that folds have left out, only the journal has the rows. */
+  readonly settledNo: number;
   readonly lastSeq: number;
   readonly nextJobNo: JobNo;
 }
@@ -32,6 +34,7 @@ const FRESH = {
   term: null,
   firstSeq: 1,
   commitNo: 0,
+  settledNo: 0,
   lastSeq: 0,
   nextJobNo: jobNo(1),
 } as const;
@@ -97,22 +100,24 @@ export class Shards {
   }
 }
 
-type ShardCells = [number, number, number, number, number, number, TermId | null];
+type ShardCells = [number, number, number, number, number, number, number, TermId | null];
 
 async function shardsIn(session: Session): Promise<Map<number, Shard>> {
   const rows = await session.rows(
     `select s.shard, s.epoch, s.first_seq,
             greatest(s.last_seq, (select max(last_seq) from event_chunk e where e.shard = s.shard)),
             greatest(s.next_job_no, (select max(no) + 1 from job j where j.shard = s.shard)),
-            s.commit_no,
+            s.commit_no, coalesce(s.settled_no, s.commit_no),
             (select max_by(term, epoch) from term t where t.shard = s.shard)
        from shard s`,
   );
   return new Map(
-    (rows as ShardCells[]).map(([no, epoch, firstSeq, lastSeq, next, commitNo, term]) => [
-      no,
-      { ...FRESH, no, epoch, firstSeq, lastSeq, nextJobNo: jobNo(next), commitNo, term },
-    ]),
+    (rows as ShardCells[]).map(
+      ([no, epoch, firstSeq, lastSeq, next, commitNo, settledNo, term]) => {
+        const counters = { lastSeq, nextJobNo: jobNo(next), commitNo, settledNo };
+        return [no, { ...FRESH, no, epoch, firstSeq, ...counters, term }];
+      },
+    ),
   );
 }
 

@@ -24,6 +24,7 @@ export interface FoldingOptions {
   /** Where the tables are, and the journal. */
   readonly head: Counters;
   /** See `JournalOptions`. */
+  readonly rowsWorth?: number;
   readonly readableRows?: number;
   readonly defersJobs?: boolean;
 }
@@ -119,7 +120,8 @@ export class Folding {
     const { commitNo, lastSeq, nextJobNo } = batch;
     this.#head = { commitNo, lastSeq, nextJobNo };
     const { rows, chars: open } = this.#open;
-    if (rows > ROWS_WORTH || open > CHARS_WORTH) this.#startSoon();
+    const { rowsWorth = ROWS_WORTH } = this.#options;
+    if (rows > rowsWorth || open > CHARS_WORTH) this.#startSoon();
     else this.#startWhenQuiet();
   }
 

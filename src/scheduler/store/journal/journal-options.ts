@@ -7,6 +7,8 @@ export interface JournalOptions {
   readonly foldAfterMs: number;
   /** The same when no other commit has come after it. Default: no sooner. */
   readonly foldWhenQuietMs?: number;
+  /** So many rows are folded without waiting for more. */
+  readonly rowsWorth?: number;
   /** Rows that are kept for a while after they were folded: where a look at the tables is dear. None by default. */
   readonly readableRows?: number;
   /** How the events of a commit are written: see `ChunkForm`. */

@@ -1,0 +1,1 @@
+alter table shard drop column settled_no;
