@@ -22,23 +22,25 @@ export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: Value
   const whole = ranges.filter(({ path }) => !mixed.has(path));
   const others = ranges.filter(({ path }) => mixed.has(path));
   if (others.length === 0) return rowsOf(scan, whole);
-  const other = scan.columns.length > 1 ? (span.column === 0 ? 1 : 0) : null;
-  const conditions = [
-    ...boundsOf(span),
-    ...(other === null ? [] : countedApart(scan, `c${span.column}`, `c${other}`)),
-  ];
-  const within = `SELECT * FROM (${rowsOf(scan, others)}) WHERE ${conditions.join(' AND ')}`;
+  const elsewhere = whole.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
+  const cardinality = cardinalityOf(scan, span.rows - elsewhere);
+  const within = `SELECT * FROM (${scanFiles(scan, paths(others), cardinality, '')}) WHERE ${boundsOf(span).join(' AND ')}`;
   return whole.length === 0 ? within : `${rowsOf(scan, whole)}\nUNION ALL\n${within}`;
 }
 
+/** DuckDB estimates that a scan with any number of filters returns a fifth of its rows. */
+const FILTERED_SHARE = 5;
+
 /**
- * A condition that is always true, for scans that are filtered by the query too. DuckDB estimates that a scan with any
- * number of filters returns a fifth of its rows, so the part of the table that a task reads would hide the query's own
- * filter, and joins would build on the wrong side. A condition over two columns is not part of the scan and is
- * estimated on its own. `own` is never NULL; the optimizer sees that after it has ordered the joins.
+ * A condition that chooses the rows of a task would count as a filter of the query, and joins would build on the wrong side. So
+ * the reader states as many rows as leave the right estimate.
  */
-function countedApart({ filtered }: Scan, own: string, other: string): readonly string[] {
-  return filtered === true ? [`(${own} IS NOT NULL OR ${other} IS NULL)`] : [];
+function cardinalityOf({ filtered }: Scan, rows: number): string {
+  return `explicit_cardinality = ${Math.max(1, filtered === true ? rows : FILTERED_SHARE * rows)}`;
+}
+
+function paths(ranges: readonly FileRange[]): readonly string[] {
+  return ranges.map(({ path }) => path);
 }
 
 /** A filter, for files that have values on both sides of a bound. */
@@ -49,18 +51,17 @@ function boundsOf({ column, from, to }: ValueSpan): readonly string[] {
 
 function rowsOf(scan: Scan, ranges: readonly FileRange[]): string {
   const branches: string[] = [];
-  const whole = ranges.filter(({ from }) => from === null).map(({ path }) => path);
-  if (whole.length > 0) branches.push(scanFiles(scan, whole, scan.reader.options, ''));
+  const whole = ranges.filter(({ from }) => from === null);
+  if (whole.length > 0) branches.push(scanFiles(scan, paths(whole), '', ''));
   for (const range of ranges) {
-    if (range.from === null) continue;
+    const { path, from, to, rows } = range;
+    if (from === null) continue;
+    const bounds = rowBoundsOf(range);
+    const where = bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`;
+    const cardinality =
+      bounds.length === 0 ? '' : `, ${cardinalityOf(scan, (to ?? rows ?? from) - from)}`;
     // As an option rather than as the virtual column: it is refused where a file has such a column itself.
-    const numbered = [scan.reader.options, 'file_row_number = true'].filter((each) => each !== '');
-    const rows = rowBoundsOf(range);
-    const [first] = scan.columns;
-    if (first !== undefined)
-      rows.push(...countedApart(scan, 'file_row_number', quotedName(first.source)));
-    const where = rows.length === 0 ? '' : ` WHERE ${rows.join(' AND ')}`;
-    branches.push(scanFiles(scan, [range.path], numbered.join(', '), where));
+    branches.push(scanFiles(scan, [path], `file_row_number = true${cardinality}`, where));
   }
   if (branches.length === 0) return emptyQuery(scan.columns.map(({ type }) => type));
   return branches.join('\nUNION ALL\n');
@@ -75,9 +76,10 @@ function rowBoundsOf({ from, to, rows }: FileRange): string[] {
 function scanFiles(
   { reader, columns }: Scan,
   files: readonly string[],
-  options: string,
+  further: string,
   where: string,
 ): string {
+  const options = [reader.options, further].filter((each) => each !== '').join(', ');
   const read = readerCall(reader.format, files, options);
   const list = columns.map(
     ({ source, type }, at) => `CAST(${quotedName(source)} AS ${type}) AS c${at}`,
