@@ -153,3 +153,19 @@ test('bounds that leave out rows with a match stay, and those that are not known
     expect([sql, stages.some(({ fragment }) => fragment.sql.includes(bound))]).toEqual([sql, true]);
   }
 });
+
+test('rows that are there already are read again by each task, not copied by a stage', async () => {
+  const sql = `SELECT id, kind FROM events e WHERE amount > 9
+    AND (EXISTS (SELECT 1 FROM lineitem WHERE l_partkey + 0 = e.id AND l_quantity > 3)
+      OR EXISTS (SELECT 1 FROM orders WHERE o_custkey + 1 = e.id))`;
+  for (const partitions of [2, 3, 5]) {
+    const { answer, plan } = await local.inOrder.answer(sql, settings(partitions, 10_000));
+    expect(await here.oracle.judge(sql, answer, {})).toBeNull();
+    const copies = plan.stages.filter(
+      ({ fragment: { scans, inputs }, output }) =>
+        output.kind === 'whole' &&
+        [...scans, ...inputs].every((each) => 'mode' in each && each.mode === 'forward'),
+    );
+    expect([plan.stages.length > 1, copies.map(({ title }) => title)]).toEqual([true, []]);
+  }
+});

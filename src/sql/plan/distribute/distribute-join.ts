@@ -18,6 +18,7 @@ import {
   mayBroadcastRight,
   type KeyPair,
 } from './join-partitioning.ts';
+import { broadcastSide } from './read-again.ts';
 import {
   SINGLE,
   areCoPartitioned,
@@ -182,7 +183,7 @@ function broadcast(
   if (sent.isOneRow && bytesOf(given) <= oneRowGatherBytes) return { cost: 0, build: inOneTask };
   const build = (): Subplan => {
     const stays = draft.partition(given);
-    const all = isRead ? draft.replicate(sent) : draft.broadcast(sent);
+    const all = isRead ? draft.replicate(sent) : broadcastSide(draft, sent);
     return isLeft ? joinBroadcast(spec, kept, stays, all) : joinBroadcast(spec, kept, all, stays);
   };
   return { cost, build, isRead, likelyCost: likelyCost(draft, sent, isRead) };
