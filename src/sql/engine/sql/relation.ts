@@ -22,9 +22,8 @@ export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: Value
   const whole = ranges.filter(({ path }) => !mixed.has(path));
   const others = ranges.filter(({ path }) => mixed.has(path));
   if (others.length === 0) return rowsOf(scan, whole);
-  const elsewhere = whole.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
-  const cardinality = cardinalityOf(scan, span.rows - elsewhere);
-  const within = `SELECT * FROM (${scanFiles(scan, paths(others), cardinality, '')}) WHERE ${boundsOf(span).join(' AND ')}`;
+  const read = scanFiles(scan, paths(others), cardinality(scan, others), '');
+  const within = `SELECT * FROM (${read}) WHERE ${boundsOf(span).join(' AND ')}`;
   return whole.length === 0 ? within : `${rowsOf(scan, whole)}\nUNION ALL\n${within}`;
 }
 
@@ -32,11 +31,13 @@ export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: Value
 const FILTERED_SHARE = 5;
 
 /**
- * A condition that chooses the rows of a task would count as a filter of the query, and joins would build on the wrong side. So
- * the reader states as many rows as leave the right estimate.
+ * A condition that chooses the rows of a task would count as a filter of the query, and joins would build on the wrong side. So the
+ * reader states as many rows as leave those of the files. Joins are then ordered as for the whole query, which is what their
+ * other estimates are made for.
  */
-function cardinalityOf({ filtered }: Scan, rows: number): string {
-  return `explicit_cardinality = ${Math.max(1, filtered === true ? rows : FILTERED_SHARE * rows)}`;
+function cardinality({ filtered }: Scan, ranges: readonly FileRange[]): string {
+  const rows = ranges.reduce((sum, range) => sum + (range.rows ?? 0), 0);
+  return filtered === true || rows === 0 ? '' : `explicit_cardinality = ${FILTERED_SHARE * rows}`;
 }
 
 function paths(ranges: readonly FileRange[]): readonly string[] {
@@ -54,14 +55,12 @@ function rowsOf(scan: Scan, ranges: readonly FileRange[]): string {
   const whole = ranges.filter(({ from }) => from === null);
   if (whole.length > 0) branches.push(scanFiles(scan, paths(whole), '', ''));
   for (const range of ranges) {
-    const { path, from, to, rows } = range;
-    if (from === null) continue;
+    if (range.from === null) continue;
     const bounds = rowBoundsOf(range);
     const where = bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`;
-    const cardinality =
-      bounds.length === 0 ? '' : `, ${cardinalityOf(scan, (to ?? rows ?? from) - from)}`;
     // As an option rather than as the virtual column: it is refused where a file has such a column itself.
-    branches.push(scanFiles(scan, [path], `file_row_number = true${cardinality}`, where));
+    const numbered = ['file_row_number = true', where === '' ? '' : cardinality(scan, [range])];
+    branches.push(scanFiles(scan, [range.path], joined(numbered), where));
   }
   if (branches.length === 0) return emptyQuery(scan.columns.map(({ type }) => type));
   return branches.join('\nUNION ALL\n');
@@ -79,7 +78,7 @@ function scanFiles(
   further: string,
   where: string,
 ): string {
-  const options = [reader.options, further].filter((each) => each !== '').join(', ');
+  const options = joined([reader.options, further]);
   const read = readerCall(reader.format, files, options);
   const list = columns.map(
     ({ source, type }, at) => `CAST(${quotedName(source)} AS ${type}) AS c${at}`,
@@ -89,6 +88,10 @@ function scanFiles(
         UNION ALL BY NAME SELECT * FROM ${read})`
     : read;
   return `SELECT ${rowOf(list)} FROM ${columns.length === 0 ? read : from}${where}`;
+}
+
+function joined(options: readonly string[]): string {
+  return options.filter((each) => each !== '').join(', ');
 }
 
 export function exchangeQuery({ columns }: ExchangeInput, files: readonly string[]): string {
