@@ -120,3 +120,52 @@ test('without a limit for what is gathered, sets of no rows are exchanged as wel
       expect([sets, (await planOf(`${sql} ${sets}`, 3)).single]).toEqual([sets, null]);
   }
 });
+
+/** DuckDB narrows a side of each to the values of another one. */
+const NARROWED = [
+  `SELECT count(*), sum(a.x) FROM alpha a JOIN nulls n ON a.id = n.k`,
+  `SELECT a.id, n.v, t.name FROM alpha a JOIN nulls n ON a.id = n.id JOIN tree t ON n.id = t.id`,
+  `SELECT a.id, n.id FROM alpha a LEFT JOIN nulls n ON a.id = n.id`,
+  `SELECT n.id, a.id FROM alpha a RIGHT JOIN (SELECT id FROM nulls) n ON a.id = n.id`,
+  `SELECT id, g FROM alpha WHERE id IN (SELECT k FROM nulls)`,
+  `SELECT id, v FROM nulls n WHERE EXISTS (SELECT 1 FROM tree t WHERE t.id = n.id)`,
+  `SELECT id, v FROM nulls n WHERE NOT EXISTS (SELECT 1 FROM tree t WHERE t.id = n.id)`,
+  `SELECT g, count(*) FROM (SELECT id AS i, upper(g) AS g FROM alpha) JOIN tree ON i = parent GROUP BY g`,
+];
+
+test('bounds that a join implies are left to DuckDB', async () => {
+  for (const sql of NARROWED) {
+    const { stages } = await planOf(sql, 2);
+    const repeated = stages.filter(({ fragment }) => /[<>]= -?\d|BETWEEN/.test(fragment.sql));
+    expect([sql, repeated]).toEqual([sql, []]);
+  }
+});
+
+test('bounds that leave out rows with a match stay, and those that are not known to leave out none', async () => {
+  const bounded = [
+    [`SELECT a.id, n.v FROM alpha a JOIN nulls n ON a.id = n.id WHERE a.id <= 20`, '<= 20'],
+    [`SELECT a.id, n.v FROM alpha a JOIN nulls n ON a.id = n.id WHERE n.id BETWEEN 1 AND 400`, '1'],
+    [`SELECT n.id, t.name FROM nulls n LEFT JOIN tree t ON n.id = t.id WHERE n.id <= 90`, '<= 90'],
+    [`SELECT n.id FROM nulls n WHERE n.id <= 90 AND n.id NOT IN (SELECT id FROM tree)`, '<= 90'],
+  ] as const;
+  for (const [sql, bound] of bounded) {
+    const { stages } = await planOf(sql, 2);
+    expect([sql, stages.some(({ fragment }) => fragment.sql.includes(bound))]).toEqual([sql, true]);
+  }
+});
+
+test('rows that are there already are read again by each task, not copied by a stage', async () => {
+  const sql = `SELECT id, kind FROM events e WHERE amount > 9
+    AND (EXISTS (SELECT 1 FROM lineitem WHERE l_partkey + 0 = e.id AND l_quantity > 3)
+      OR EXISTS (SELECT 1 FROM orders WHERE o_custkey + 1 = e.id))`;
+  for (const partitions of [2, 3, 5]) {
+    const { answer, plan } = await local.inOrder.answer(sql, settings(partitions, 10_000));
+    expect(await here.oracle.judge(sql, answer, {})).toBeNull();
+    const copies = plan.stages.filter(
+      ({ fragment: { scans, inputs }, output }) =>
+        output.kind === 'whole' &&
+        [...scans, ...inputs].every((each) => 'mode' in each && each.mode === 'forward'),
+    );
+    expect([plan.stages.length > 1, copies.map(({ title }) => title)]).toEqual([true, []]);
+  }
+});

@@ -119,13 +119,18 @@ async function pinned(
     `SELECT path_in_schema, sum(total_compressed_size),
        CASE WHEN count(*) > count(stats_distinct_count) THEN NULL
          WHEN count(DISTINCT (stats_min_value, stats_max_value)) = 1 THEN max(stats_distinct_count)
-         ELSE sum(stats_distinct_count) END
+         ELSE sum(stats_distinct_count) END,
+       min(TRY_CAST(stats_min_value AS BIGINT)), max(TRY_CAST(stats_max_value AS BIGINT))
      FROM parquet_metadata(${list}) GROUP BY path_in_schema`,
   );
   const stored = new Map(sizes.getRows().map((row) => [String(row[0]), row]));
   const columns = described.getRows().map(([name, type]) => {
-    const [, bytes, distinct] = stored.get(String(name)) ?? [];
-    const known = { name: String(name), type: String(type), bytes: Number(bytes ?? 0) };
+    const [, bytes, distinct, least, greatest] = stored.get(String(name)) ?? [];
+    const range = [Number(least ?? NaN), Number(greatest ?? NaN)] as const;
+    const known = {
+      ...{ name: String(name), type: String(type), bytes: Number(bytes ?? 0) },
+      ...(WHOLE.test(String(type)) && range.every(Number.isSafeInteger) ? { range } : {}),
+    };
     return distinct === null || distinct === undefined
       ? known
       : { ...known, distinct: Number(distinct) };

@@ -73,7 +73,12 @@ export async function describeTable(
     columns: columns.map((column) => {
       const distinct = facts.distinctOf(column.name);
       const bytes = facts.bytesOf(column.name);
-      return { ...column, bytes, ...(distinct === undefined ? {} : { distinct }) };
+      const range = facts.rangeOf(column.name);
+      return {
+        ...{ ...column, bytes },
+        ...(distinct === undefined ? {} : { distinct }),
+        ...(range === undefined ? {} : { range }),
+      };
     }),
     files: facts.files,
     clusters: facts.clusters,

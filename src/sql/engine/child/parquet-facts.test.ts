@@ -224,6 +224,26 @@ describe('the clustered columns of Parquet files', () => {
   });
 });
 
+test('the range of a column is that of its whole numbers, NULL aside', async () => {
+  const columns = `i * 3 - 7 AS a, CASE WHEN i > 4 THEN i::UINTEGER END AS gap, DATE '2020-01-01' + i::INTEGER AS day,
+    i::DOUBLE AS float, (9223372036854775807 - i)::BIGINT AS large, NULL::INTEGER AS none`;
+  const files = [
+    await written('range/1.parquet', columns, 0, 2),
+    await written('range/2.parquet', columns, 2, 1),
+    await written('range/none.parquet', columns, 0, 0),
+  ];
+  const ranges = async (more?: Partial<TableSource>): Promise<unknown> =>
+    (await described(files, more)).columns.flatMap(({ name, range }) =>
+      range === undefined ? [] : [[name, ...range]],
+    );
+  const last = 3 * GROUP - 1;
+  expect(await ranges()).toEqual([
+    ['a', -7, last * 3 - 7],
+    ['gap', 5, last],
+  ]);
+  expect(await ranges({ types: { a: 'VARCHAR' } })).toEqual([['gap', 5, last]]);
+});
+
 describe('the number of distinct values of a column', () => {
   test('is at most the range of values, for integers and dates', async () => {
     const columns = `i * 3 AS a, -i AS b, DATE '1969-12-25' + (i // 100)::INTEGER AS day,

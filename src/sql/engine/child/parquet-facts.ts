@@ -22,6 +22,8 @@ interface Facts extends Pick<TableDescription, 'files' | 'clusters'> {
   bytesOf(column: string): number;
   /** The approximate number of distinct values; undefined if the footers do not tell. */
   distinctOf(column: string): number | undefined;
+  /** The least and the greatest value of a column of whole numbers; undefined if the footers do not tell. */
+  rangeOf(column: string): readonly [number, number] | undefined;
 }
 
 export async function parquetFacts(connection: Connection, source: ParquetSource): Promise<Facts> {
@@ -48,6 +50,10 @@ export async function parquetFacts(connection: Connection, source: ParquetSource
     clusters: clustered.flatMap((column, place) => clusterOf(column, place, files, groups) ?? []),
     bytesOf: (column) => facts.get(column.toLowerCase())?.bytes ?? 0,
     distinctOf: (column) => facts.get(column.toLowerCase())?.distinct,
+    rangeOf: (column) => {
+      const isWhole = stored.some(({ name, type }) => name === column && !DATES.has(type));
+      return isWhole ? facts.get(column.toLowerCase())?.range : undefined;
+    },
   };
 }
 
@@ -99,6 +105,7 @@ function pathText(name: string): string {
 interface ColumnFacts {
   readonly bytes: number;
   readonly distinct: number | undefined;
+  readonly range: readonly [number, number] | undefined;
   /**
    * How many times the value ranges of the row groups overlap on average, from 1 for not at all; undefined if a row
    * group has no statistics, a NULL, or numbers beyond JavaScript's range.
@@ -129,23 +136,31 @@ async function factsByName(
        CASE WHEN bool_and(row_group_num_rows = 0 OR coalesce(stats_null_count = 0
            AND low >= ${Number.MIN_SAFE_INTEGER} AND high <= ${Number.MAX_SAFE_INTEGER}, false))
          THEN sum(high - low + 1) END::VARCHAR,
-       (count(*) FILTER (WHERE row_group_num_rows > 0))::VARCHAR
+       (count(*) FILTER (WHERE row_group_num_rows > 0))::VARCHAR, min(low)::VARCHAR, max(high)::VARCHAR
      FROM (SELECT *, ${low} AS low, ${high} AS high FROM parquet_metadata(${fileList(files)}))
      GROUP BY 1`,
   );
   return new Map(
-    rows.map(([name, bytes, counted, width, widths, groups]) => {
+    rows.map(([name, bytes, counted, width, widths, groups, least, greatest]) => {
       const distinct = Math.min(knownOr(counted, Infinity), knownOr(width, Infinity));
       const layers = Math.max(1, knownOr(widths, NaN) / knownOr(width, NaN));
       const facts = {
         bytes: Number(bytes),
         distinct: distinct === Infinity ? undefined : distinct,
+        // The width is known only if the bounds of all row groups are.
+        range: width === null ? undefined : safeRange(Number(least), Number(greatest)),
         layers: Number.isNaN(layers) ? undefined : layers,
         groups: Number(groups),
       };
       return [String(name), facts];
     }),
   );
+}
+
+function safeRange(least: number, greatest: number): readonly [number, number] | undefined {
+  return Number.isSafeInteger(least) && Number.isSafeInteger(greatest)
+    ? [least, greatest]
+    : undefined;
 }
 
 function knownOr(text: string | null | undefined, otherwise: number): number {

@@ -185,8 +185,8 @@ function relationsOf(order: FragmentRequest): NamedQuery[] {
   return [
     ...fragment.scans.map((scan): NamedQuery => {
       const { [scan.relation]: filter } = filters ?? {};
-      const query = ownRows(order, scan);
-      return [scan.relation, filter === undefined ? query : withoutOthers(query, filter)];
+      if (filter === undefined) return [scan.relation, ownRows(order, scan)];
+      return [scan.relation, withoutOthers(ownRows(order, { ...scan, filtered: true }), filter)];
     }),
     ...fragment.inputs.map((input): NamedQuery => [
       input.relation,

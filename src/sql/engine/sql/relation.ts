@@ -22,23 +22,26 @@ export function scanQuery(scan: Scan, ranges: readonly FileRange[], span?: Value
   const whole = ranges.filter(({ path }) => !mixed.has(path));
   const others = ranges.filter(({ path }) => mixed.has(path));
   if (others.length === 0) return rowsOf(scan, whole);
-  const other = scan.columns.length > 1 ? (span.column === 0 ? 1 : 0) : null;
-  const conditions = [
-    ...boundsOf(span),
-    ...(other === null ? [] : countedApart(scan, `c${span.column}`, `c${other}`)),
-  ];
-  const within = `SELECT * FROM (${rowsOf(scan, others)}) WHERE ${conditions.join(' AND ')}`;
+  const read = scanFiles(scan, paths(others), cardinality(scan, others), '');
+  const within = `SELECT * FROM (${read}) WHERE ${boundsOf(span).join(' AND ')}`;
   return whole.length === 0 ? within : `${rowsOf(scan, whole)}\nUNION ALL\n${within}`;
 }
 
+/** DuckDB estimates that a scan with any number of filters returns a fifth of its rows. */
+const FILTERED_SHARE = 5;
+
 /**
- * A condition that is always true, for scans that are filtered by the query too. DuckDB estimates that a scan with any
- * number of filters returns a fifth of its rows, so the part of the table that a task reads would hide the query's own
- * filter, and joins would build on the wrong side. A condition over two columns is not part of the scan and is
- * estimated on its own. `own` is never NULL; the optimizer sees that after it has ordered the joins.
+ * A condition that chooses the rows of a task would count as a filter of the query, and joins would build on the wrong side. So the
+ * reader states as many rows as leave those of the files. Joins are then ordered as for the whole query, which is what their
+ * other estimates are made for.
  */
-function countedApart({ filtered }: Scan, own: string, other: string): readonly string[] {
-  return filtered === true ? [`(${own} IS NOT NULL OR ${other} IS NULL)`] : [];
+function cardinality({ filtered }: Scan, ranges: readonly FileRange[]): string {
+  const rows = ranges.reduce((sum, range) => sum + (range.rows ?? 0), 0);
+  return filtered === true || rows === 0 ? '' : `explicit_cardinality = ${FILTERED_SHARE * rows}`;
+}
+
+function paths(ranges: readonly FileRange[]): readonly string[] {
+  return ranges.map(({ path }) => path);
 }
 
 /** A filter, for files that have values on both sides of a bound. */
@@ -49,18 +52,15 @@ function boundsOf({ column, from, to }: ValueSpan): readonly string[] {
 
 function rowsOf(scan: Scan, ranges: readonly FileRange[]): string {
   const branches: string[] = [];
-  const whole = ranges.filter(({ from }) => from === null).map(({ path }) => path);
-  if (whole.length > 0) branches.push(scanFiles(scan, whole, scan.reader.options, ''));
+  const whole = ranges.filter(({ from }) => from === null);
+  if (whole.length > 0) branches.push(scanFiles(scan, paths(whole), '', ''));
   for (const range of ranges) {
     if (range.from === null) continue;
+    const bounds = rowBoundsOf(range);
+    const where = bounds.length === 0 ? '' : ` WHERE ${bounds.join(' AND ')}`;
     // As an option rather than as the virtual column: it is refused where a file has such a column itself.
-    const numbered = [scan.reader.options, 'file_row_number = true'].filter((each) => each !== '');
-    const rows = rowBoundsOf(range);
-    const [first] = scan.columns;
-    if (first !== undefined)
-      rows.push(...countedApart(scan, 'file_row_number', quotedName(first.source)));
-    const where = rows.length === 0 ? '' : ` WHERE ${rows.join(' AND ')}`;
-    branches.push(scanFiles(scan, [range.path], numbered.join(', '), where));
+    const numbered = ['file_row_number = true', where === '' ? '' : cardinality(scan, [range])];
+    branches.push(scanFiles(scan, [range.path], joined(numbered), where));
   }
   if (branches.length === 0) return emptyQuery(scan.columns.map(({ type }) => type));
   return branches.join('\nUNION ALL\n');
@@ -75,9 +75,10 @@ function rowBoundsOf({ from, to, rows }: FileRange): string[] {
 function scanFiles(
   { reader, columns }: Scan,
   files: readonly string[],
-  options: string,
+  further: string,
   where: string,
 ): string {
+  const options = joined([reader.options, further]);
   const read = readerCall(reader.format, files, options);
   const list = columns.map(
     ({ source, type }, at) => `CAST(${quotedName(source)} AS ${type}) AS c${at}`,
@@ -87,6 +88,10 @@ function scanFiles(
         UNION ALL BY NAME SELECT * FROM ${read})`
     : read;
   return `SELECT ${rowOf(list)} FROM ${columns.length === 0 ? read : from}${where}`;
+}
+
+function joined(options: readonly string[]): string {
+  return options.filter((each) => each !== '').join(', ');
 }
 
 export function exchangeQuery({ columns }: ExchangeInput, files: readonly string[]): string {

@@ -71,7 +71,7 @@ function seemsToReduce(
 }
 
 /** The rows of the largest table that it reads: a filter or join may leave many more rows than estimated, but hardly more than these. */
-function largestTable(draft: Draft, relation: Relation): number {
+export function largestTable(draft: Draft, relation: Relation): number {
   const rows = [...eachRelation(relation)].map((each) => {
     const leaf = each.kind === 'input' ? draft.leaves.get(each.relation) : undefined;
     if (leaf?.kind === 'scan') return scanRows(leaf);

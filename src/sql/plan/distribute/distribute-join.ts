@@ -5,11 +5,10 @@
 import { assertNever } from '../../../scheduler/core/index.ts';
 import type { AsOfJoin, Cross, Join, JoinType, Relation } from '../logical/relation.ts';
 import { BOOLEAN } from '../logical/type.ts';
+import { EXCHANGE_BYTES, isSoonerRead, likelyCost } from './broadcast-cost.ts';
 import { unknownStats, withEqual } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
-import { scanBytes, scanRows } from './distribute-scan.ts';
 import { withoutDuplicates } from './distribute-set.ts';
-import type { Draft } from './draft.ts';
 import { expressionKey } from './expressions.ts';
 import {
   broadcastPartitioning,
@@ -19,6 +18,7 @@ import {
   mayBroadcastRight,
   type KeyPair,
 } from './join-partitioning.ts';
+import { broadcastSide } from './read-again.ts';
 import {
   SINGLE,
   areCoPartitioned,
@@ -133,15 +133,25 @@ function distributeSides(
     both,
   ].filter((plan) => plan !== null);
   const best = plans.toSorted((a, b) => a.cost - b.cost)[0];
-  if (best !== undefined) return best.build();
+  const surer = best?.isRead === true ? best : (plans.find((plan) => isSurer(plan, best)) ?? best);
+  if (surer !== undefined) return surer.build();
   const all = [context.draft.gather(left), context.draft.gather(right)] as const;
   return joined(spec, ...all, unpartitioned(all));
+}
+
+/** A table whose rows are known costs less than rows that are likely to be more than estimated. */
+function isSurer({ isRead = false, likelyCost = Infinity }: JoinPlan, best?: JoinPlan): boolean {
+  return isRead && likelyCost < (best?.likelyCost ?? 0);
 }
 
 /** One way to run a join; the cheapest one is taken. */
 interface JoinPlan {
   /** Bytes written and read for it. */
   readonly cost: number;
+  /** The same of a broadcast, if its rows are more than estimated. */
+  readonly likelyCost?: number;
+  /** Every task reads a table, whose rows are known. */
+  readonly isRead?: boolean;
   readonly build: () => Subplan;
 }
 
@@ -173,38 +183,16 @@ function broadcast(
   if (sent.isOneRow && bytesOf(given) <= oneRowGatherBytes) return { cost: 0, build: inOneTask };
   const build = (): Subplan => {
     const stays = draft.partition(given);
-    const all = isRead ? draft.replicate(sent) : draft.broadcast(sent);
+    const all = isRead ? draft.replicate(sent) : broadcastSide(draft, sent);
     return isLeft ? joinBroadcast(spec, kept, stays, all) : joinBroadcast(spec, kept, all, stays);
   };
-  return { cost, build };
-}
-
-/** What writing costs, where reading costs 1. */
-const WRITING = 2;
-/** What a stage costs beside its rows, in rows that could be read meanwhile. */
-const STAGE_ROWS = 400_000;
-
-/** Whether a task has read all of a table before others have read and written a part each, and it has read these. */
-function isSoonerRead({ leaves, partitions }: Draft, sent: Subplan): boolean {
-  const leaf = sent.scan === null ? undefined : leaves.get(sent.scan);
-  // Text takes longer to be read than to be written.
-  if (leaf?.kind !== 'scan' || leaf.table.format !== 'parquet') return false;
-  const isSooner = (scanned: number, left: number, stage: number): boolean =>
-    scanned <= (scanned + WRITING * left) / partitions + left + stage;
-  const bytes = scanBytes(leaf.scan, [leaf.table]);
-  return (
-    isSooner(scanRows(leaf), sent.rows, STAGE_ROWS) &&
-    isSooner(bytes, bytesOf(sent), EXCHANGE_BYTES)
-  );
+  return { cost, build, isRead, likelyCost: likelyCost(draft, sent, isRead) };
 }
 
 /** Weighted by 4: from here on one task does all the work. */
 function gatherCost(side: Subplan): number {
   return bytesOf(side) * 4 + EXCHANGE_BYTES;
 }
-
-/** What an additional stage costs even if it moves next to nothing, in bytes that could be moved meanwhile. */
-const EXCHANGE_BYTES = 2 * 1024 * 1024;
 
 /** Whether a side may be broadcast: when it is small, or when there is no key to partition by. */
 function mayBroadcast(
@@ -340,7 +328,10 @@ function joined(
   return over([left, right], {
     relation,
     partitioning: partitioning.kind === 'single' ? SINGLE : partitioning,
-    rows: spec.rows ?? guessedRows(spec.type, left.rows, right.rows),
+    rows: Math.min(
+      spec.rows ?? guessedRows(spec.type, left.rows, right.rows),
+      mostRows(spec.type, left.rows, right.rows),
+    ),
     columns,
     nonDeterministic: spec.nonDeterministic,
     isOneRow: isOneRow(spec.type, left, right),
@@ -363,6 +354,11 @@ function guessedRows(type: JoinType, left: number, right: number): number {
     default:
       return assertNever(type);
   }
+}
+
+/** DuckDB does not see how few rows are left of a side that is grouped below. */
+function mostRows(type: JoinType, left: number, right: number): number {
+  return type === 'inner' ? Math.max(1, left) * Math.max(1, right) : Infinity;
 }
 
 function isOneRow(type: JoinType, left: Subplan, right: Subplan): boolean {

@@ -146,7 +146,7 @@ function columnStats(
  * The table that a scan's list of files belongs to. The list may be incomplete: DuckDB leaves out Hive folders that
  * cannot contain a matching row.
  */
-function tableOf(scan: ScanRelation, tables: readonly PinnedTable[]): PinnedTable {
+export function tableOf(scan: ScanRelation, tables: readonly PinnedTable[]): PinnedTable {
   const found = tables.find((table) => {
     if (scan.table !== null) return table.name === scan.table;
     if (table.format !== 'parquet') return false;

@@ -1,6 +1,13 @@
 import { expect, test } from 'vitest';
-import { CLUSTERED, COLUMNS, column, scanOf } from '../../../../test/sql/plan/random-relation.ts';
+import {
+  CLUSTERED,
+  COLUMNS,
+  TABLES,
+  column,
+  scanOf,
+} from '../../../../test/sql/plan/random-relation.ts';
 import type { Relation } from '../logical/relation.ts';
+import type { QueryPlan } from '../physical/plan.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { planQuery } from './plan-query.ts';
 
@@ -95,4 +102,59 @@ test('plans CTEs that read each other twice fast', () => {
   // Each in full for each of its readers would be 260,000 of them, and many seconds.
   expect(performance.now() - before).toBeLessThan(2_000);
   expect(plan.stages).toHaveLength(1);
+});
+
+/** The plan of an inner join by the first columns, of which DuckDB expects so many rows. */
+function joined(
+  left: Relation,
+  right: Relation,
+  rows: number,
+  tables: readonly PinnedTable[],
+): QueryPlan {
+  const output = [...left.output, ...right.output];
+  return planQuery({
+    sql: 'FROM t',
+    columns: output.map(({ sql }, at) => ({ name: `c${at}`, type: sql })),
+    logical: {
+      ...{ kind: 'join', type: 'inner', left, right, predicate: null, errorOnMany: false },
+      ...{ conditions: [{ left: column(0), right: column(0), comparison: '=' }], output, rows },
+    },
+    ...{ whyNot: null, tables, duckdb: 'v1' },
+    session: { now: '2024-01-01 00:00:00+00', timeZone: 'UTC' },
+    settings: { partitions: 2, broadcastThresholdBytes: 2 ** 25, singleFragmentBytes: 0 },
+  });
+}
+
+test('every task reads a table rather than rows that may be many more than estimated', () => {
+  const tables = TABLES.map((each) => (each.name === 'other' ? withRows(each, 300_000) : each));
+  const filtered = (rows: number): Relation => ({
+    ...{ kind: 'filter', input: scanOf('large', 3_000_000), conditions: [column(3)] },
+    ...{ output: COLUMNS, rows },
+  });
+  const stages = (rows: number): number =>
+    joined(filtered(rows), scanOf('other', 300_000), 60_000, tables).stages.length;
+  expect(stages(60_000)).toBe(1);
+  // So few are sooner sent.
+  expect(stages(40)).toBe(2);
+});
+
+function withRows(table: PinnedTable, rows: number): PinnedTable {
+  return {
+    ...table,
+    files: table.files.map((file) => ({ ...file, rows })),
+    columns: table.columns.map((each) => ({ ...each, bytes: rows * 8 })),
+  };
+}
+
+test('a join has at most as many rows as there are pairs', () => {
+  const tables = TABLES.map((table) => ({
+    ...table,
+    columns: table.columns.map((each) => ({ ...each, distinct: 10 })),
+  }));
+  const groups = (name: string): Relation => ({
+    ...{ kind: 'aggregate', input: scanOf(name), groups: [column(0)], sets: [[0]] },
+    ...{ calls: [], grouping: [], output: COLUMNS.slice(0, 1), rows: 500_000 },
+  });
+  const { stages } = joined(groups('large'), groups('other'), 2_000_000, tables);
+  expect(stages.at(-1)?.estimate.rows).toBeLessThanOrEqual(100);
 });

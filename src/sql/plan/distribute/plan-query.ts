@@ -35,6 +35,7 @@ import { sharedTotals } from './shared-totals.ts';
 import { pruneColumns } from './prune-columns.ts';
 import { splittableInputs } from './splittable-inputs.ts';
 import { eachRelation } from './relations.ts';
+import { withoutImpliedBounds } from './implied-bounds.ts';
 import { unfoldCorrelated } from './unfold-correlated.ts';
 import { distributeSettings, type DistributeSettings, type PlanSettings } from './settings.ts';
 
@@ -59,10 +60,10 @@ export function planQuery(input: PlanInput): QueryPlan {
 }
 
 function distribute(input: PlanInput): QueryPlan {
-  const { logical, settings } = input;
-  if (logical === null)
-    return wholePlan(input, input.whyNot ?? 'DuckDB gives no plan for it', null);
+  const { logical: given, settings } = input;
+  if (given === null) return wholePlan(input, input.whyNot ?? 'DuckDB gives no plan for it', null);
   try {
+    const logical = withoutImpliedBounds(given, input.tables);
     const relation = pruneColumns(logical);
     const why = whyWhole(relation, input);
     if (why !== null) return wholePlan(input, why, relation);
@@ -77,7 +78,7 @@ function distribute(input: PlanInput): QueryPlan {
     });
   } catch (error) {
     if (!(error instanceof Undistributable)) throw error;
-    return wholePlan(input, error.reason, logical);
+    return wholePlan(input, error.reason, given);
   }
 }
 

@@ -73,6 +73,8 @@ export interface TableColumn {
   readonly bytes: number | null;
   /** The approximate number of distinct values; absent if the files do not tell. */
   readonly distinct?: number;
+  /** All values of a column of whole numbers are within these two; absent if the files do not tell. */
+  readonly range?: readonly [number, number];
 }
 
 export interface PinnedFile {
