@@ -98,3 +98,13 @@ function ownKey(expression: Expression): string {
 export function sameExpression(left: Expression, right: Expression): boolean {
   return left === right || expressionKey(left) === expressionKey(right);
 }
+
+const SAFE: ReadonlySet<Expression['kind']> = new Set<Expression['kind']>([
+  ...(['column', 'constant', 'compare', 'and', 'or', 'not'] as const),
+  ...(['isNull', 'isNotNull', 'in', 'between'] as const),
+]);
+
+/** Whether it has a value for every row, also for those that the query leaves out. */
+export function cannotFail(expression: Expression): boolean {
+  return SAFE.has(expression.kind) && partsOf(expression).every(cannotFail);
+}

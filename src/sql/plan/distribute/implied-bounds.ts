@@ -3,13 +3,15 @@
  * side can have. A fragment must not repeat such bounds: DuckDB would take them for its author's when it orders the joins of the
  * fragment, and expect that each leaves a fifth of the rows. It finds them again by itself.
  *
- * What is dropped is proven by the ranges of values in the footers of files: rows beyond them match nothing further up.
+ * What is dropped is proven by the ranges of values in the footers of files: rows beyond them match nothing further up. Nothing
+ * is dropped below what could fail for such a row, as the cast of a text can.
  */
 import type { Expression } from '../logical/expression.ts';
 import type { Join, JoinType, Relation } from '../logical/relation.ts';
 import { inputsOf } from '../logical/walk.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { tableOf } from './distribute-scan.ts';
+import { cannotFail } from './expressions.ts';
 import { withInputs } from './relations.ts';
 
 type Range = readonly [least: number, greatest: number];
@@ -31,13 +33,17 @@ export function withoutImpliedBounds(
       return { ...relation, filters: notImplied(relation.filters, own) };
     }
     case 'filter': {
-      const input = below(relation.input, needed);
+      const input = below(
+        relation.input,
+        relation.conditions.every(cannotFail) ? needed : NO_RANGES,
+      );
       const conditions = notImplied(relation.conditions, needed);
       return conditions.length === 0 ? input : { ...relation, input, conditions };
     }
     case 'project': {
       const ranges = new Map<number, Range>();
-      for (const [at, range] of needed) narrow(ranges, relation.expressions[at], range);
+      if (relation.expressions.every(cannotFail))
+        for (const [at, range] of needed) narrow(ranges, relation.expressions[at], range);
       return { ...relation, input: below(relation.input, ranges) };
     }
     case 'join': {
@@ -74,7 +80,10 @@ function sidesOf(
   tables: readonly PinnedTable[],
   needed: Ranges,
 ): Readonly<Record<'left' | 'right', Ranges>> {
-  const { type, conditions } = join;
+  const { type, conditions, predicate } = join;
+  const compared = conditions.flatMap((pair) => [pair.left, pair.right]);
+  if (![...compared, ...(predicate === null ? [] : [predicate])].every(cannotFail))
+    return { left: NO_RANGES, right: NO_RANGES };
   const width = join.left.output.length;
   const [left, right] = [new Map<number, Range>(), new Map<number, Range>()];
   for (const [at, range] of needed) {
@@ -121,7 +130,9 @@ function keepsColumns(type: JoinType, side: 'left' | 'right'): boolean {
 }
 
 function notImplied(conditions: readonly Expression[], needed: Ranges): readonly Expression[] {
-  return needed.size === 0 ? conditions : conditions.filter((each) => !isImplied(each, needed));
+  return needed.size === 0 || !conditions.every(cannotFail)
+    ? conditions
+    : conditions.filter((each) => !isImplied(each, needed));
 }
 
 /** Whether all needed rows satisfy it. */

@@ -5,8 +5,15 @@
 import type { AggregateCall, Expression } from '../logical/expression.ts';
 import type { Aggregate, CteRef, Relation, ScanRelation, With } from '../logical/relation.ts';
 import { BOOLEAN } from '../logical/type.ts';
-import { columnsIn, inputsOf, mapAggregate, mapColumns, partsOf } from '../logical/walk.ts';
-import { aggregateParts, column, columnsOf, expressionKey, moved } from './expressions.ts';
+import { columnsIn, inputsOf, mapAggregate, mapColumns } from '../logical/walk.ts';
+import {
+  aggregateParts,
+  cannotFail,
+  column,
+  columnsOf,
+  expressionKey,
+  moved,
+} from './expressions.ts';
 import { mappingTo } from './column-mapping.ts';
 import { partialAggregate } from './partial-aggregate.ts';
 import { eachRelation, project, withInputs } from './relations.ts';
@@ -83,15 +90,6 @@ function scanned(scan: ScanRelation): Rows | null {
 
 function over(expression: Expression, columns: readonly Expression[]): Expression {
   return mapColumns(expression, ({ index }) => columns[index] as Expression);
-}
-
-const SAFE: ReadonlySet<Expression['kind']> = new Set<Expression['kind']>([
-  ...(['column', 'constant', 'compare', 'and', 'or', 'not'] as const),
-  ...(['isNull', 'isNotNull', 'in', 'between'] as const),
-]);
-
-function cannotFail(expression: Expression): boolean {
-  return SAFE.has(expression.kind) && partsOf(expression).every(cannotFail);
 }
 
 function distinctKey({ args }: AggregateCall): string {
