@@ -52,5 +52,4 @@ export {
   withinTrace,
 } from './tracing/span.ts';
 export { SpanIds, canChooseIds, derivedId } from './tracing/span-ids.ts';
-export { RenewedMap, RenewedSet } from './renewed.ts';
 export { VirtualClock, settled } from './virtual-clock.ts';

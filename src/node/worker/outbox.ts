@@ -4,8 +4,8 @@
  * large ones and an idle one sends at once. A large one does not wait for those before it, unless it has more to say of
  * the same leases.
  */
-import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
-import { Backoff, type Clock, RenewedSet, sleepOrAbort } from '../../kit/index.ts';
+import { type LeaseName, type MillraceError, RenewedSet } from '../../scheduler/core/index.ts';
+import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
 import type {
   ReportReply,
   WorkerOrders,

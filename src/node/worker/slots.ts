@@ -1,6 +1,5 @@
 /** What a worker holds: at most `slots` running handlers, and behind them a queue of prefetched tasks. */
-import type { LeaseName } from '../../scheduler/core/index.ts';
-import { RenewedMap, RenewedSet } from '../../kit/index.ts';
+import { type LeaseName, RenewedMap, RenewedSet } from '../../scheduler/core/index.ts';
 import type { Attempt } from './attempt.ts';
 import { leaseKey } from './lease-key.ts';
 

@@ -56,6 +56,7 @@ export { utf8Bytes } from './document/text.ts';
 export { readTrace, traceIdOf } from './document/trace.ts';
 export { auditState } from './audit.ts';
 export { PagedMap } from './memory/paged-map.ts';
+export { RenewedMap, RenewedSet } from './memory/renewed.ts';
 export { TaskMap } from './memory/row-list.ts';
 export { Effects } from './effects.ts';
 export type {

@@ -7,6 +7,7 @@ import type { JobId, JobNo } from './ids.ts';
 import { taskNo } from './ids.ts';
 import { Job } from './job/job.ts';
 import { PagedMap } from './memory/paged-map.ts';
+import { RenewedMap } from './memory/renewed.ts';
 import { PackedJobs, isPlain } from './job/packed-jobs.ts';
 import type { Limit } from './queue/limit.ts';
 import type { Lane } from './queue/lane.ts';
@@ -38,7 +39,7 @@ export class LiveJobs {
   readonly #tasks: TaskTable;
   readonly #unpackedMax: UnpackedJobs;
   readonly #byNo: PagedMap<JobNo, Job> = new PagedMap();
-  readonly #byId: Map<JobId, Job> = new Map();
+  readonly #byId: RenewedMap<JobId, Job> = new RenewedMap();
   readonly packed: PackedJobs;
   /** The same by the ids that callers know. */
   readonly byId: JobsById = {

@@ -4,8 +4,8 @@
  */
 import { Metadata, status } from '@grpc/grpc-js';
 import type { Client, ClientDuplexStream, ServiceError } from '@grpc/grpc-js';
-import { MillraceError } from '../../../scheduler/core/index.ts';
-import { RenewedMap, deferred, systemClock } from '../../../kit/index.ts';
+import { MillraceError, RenewedMap } from '../../../scheduler/core/index.ts';
+import { deferred, systemClock } from '../../../kit/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { WorkRequest } from '../gen/millrace/v1/work.ts';
 import type { WorkResponse } from '../gen/millrace/v1/work.ts';

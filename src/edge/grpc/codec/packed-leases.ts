@@ -1,12 +1,12 @@
 /** Leases in packed rows, and the list of those that a worker holds, of which a stream carries only the changes. */
 import {
   MillraceError,
+  RenewedMap,
   TASKS_PER_JOB_LIMIT,
   jobNo,
   taskNo,
 } from '../../../scheduler/core/index.ts';
 import type { JobId, LeaseName } from '../../../scheduler/core/index.ts';
-import { RenewedMap } from '../../../kit/index.ts';
 import { PackedRows, ReadRows } from './packed-rows.ts';
 import { refuse, shortText } from './values.ts';
 

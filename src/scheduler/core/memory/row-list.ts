@@ -45,22 +45,31 @@ export class JobList<Row extends { readonly no: number }> {
   }
 }
 
+/** Those of one batch: of a large job they come side by side. */
 export class TaskList<Row> {
   readonly rows: Row[] = [];
-  readonly #places: TaskMap<number> = new TaskMap();
+  /** By the numbers of the jobs. */
+  readonly #firsts: PagedMap<number, number> = new PagedMap();
+  /** By `taskOrder`. */
+  readonly #others: PagedMap<number, number> = new PagedMap();
 
   has(jobNo: number, taskNo: number): boolean {
-    return this.#places.get(jobNo, taskNo) !== undefined;
+    return this.#placeOf(jobNo, taskNo) !== undefined;
   }
 
   get(jobNo: number, taskNo: number): Row | undefined {
-    const at = this.#places.get(jobNo, taskNo);
+    const at = this.#placeOf(jobNo, taskNo);
     return at === undefined ? undefined : this.rows[at];
   }
 
   put(jobNo: number, taskNo: number, row: Row): void {
-    const at = this.#places.get(jobNo, taskNo);
-    if (at === undefined) this.#places.set(jobNo, taskNo, this.rows.push(row) - 1);
-    else this.rows[at] = row;
+    const at = this.#placeOf(jobNo, taskNo);
+    if (at !== undefined) this.rows[at] = row;
+    else if (taskNo === 0) this.#firsts.set(jobNo, this.rows.push(row) - 1);
+    else this.#others.set(taskOrder(jobNo, taskNo), this.rows.push(row) - 1);
+  }
+
+  #placeOf(jobNo: number, taskNo: number): number | undefined {
+    return taskNo === 0 ? this.#firsts.get(jobNo) : this.#others.get(taskOrder(jobNo, taskNo));
   }
 }

@@ -2,12 +2,14 @@
 import type { Capabilities } from '../document/document.ts';
 import type { Ask } from '../event.ts';
 import type { Job } from '../job/job.ts';
+import { RenewedMap } from '../memory/renewed.ts';
 import { instant } from '../ids.ts';
 import type { Instant, JobNo, NodeId, SessionId, TaskNo } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
 import type { Slot } from '../task/table.ts';
 import type { Group } from '../queue/group.ts';
 import type { Requirement } from '../queue/requirement.ts';
+import { WaitingPlace } from '../queue/waiting-nodes.ts';
 import type { NodeRow, NodeStatus } from '../rows.ts';
 
 /** What a node says of itself when it registers. */
@@ -69,7 +71,7 @@ export class Node {
   clearedFor: Requirement | null = null;
   /** Executors that turned out to be missing: not tried again before the node registers again. */
   readonly strikes: Set<string> = new Set();
-  readonly leases: Map<Slot, Lease> = new Map();
+  readonly leases: RenewedMap<Slot, Lease> = new RenewedMap();
   /** Live jobs of which this session may keep outputs. */
   readonly outputJobs: Set<Job> = new Set();
   poll: Poll | null = null;
@@ -78,6 +80,7 @@ export class Node {
   lists = 0;
   // Owned by Matching.
   group: Group | null = null;
+  readonly place: WaitingPlace = new WaitingPlace();
   readonly meets: Set<Requirement> = new Set();
   /** Of those, the ones that it may be given as a first choice. */
   readonly able: Set<Requirement> = new Set();

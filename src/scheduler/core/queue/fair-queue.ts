@@ -1,4 +1,5 @@
 import { Heap } from '../memory/heap.ts';
+import { RenewedMap } from '../memory/renewed.ts';
 import { instant } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import type { Job } from '../job/job.ts';
@@ -38,7 +39,7 @@ export class FairQueue {
   readonly lane: Lane;
   /** The limit that these tasks wait for; null for tasks in the lane itself. */
   readonly limit: Limit | null;
-  readonly #queues: Map<Job, JobQueue> = new Map();
+  readonly #queues: RenewedMap<Job, JobQueue> = new RenewedMap();
   readonly #shares: Map<Share, ShareTurn> = new Map();
   #heap: Heap<Turn> = new Heap<Turn>(earlier);
   /** Empty queues in the heaps. */
@@ -223,7 +224,7 @@ export class FairQueue {
     this.#heap = new Heap<Turn>(earlier);
     this.#shares.clear();
     this.#vacant = 0;
-    for (const queue of this.#queues.values()) {
+    for (const queue of [...this.#queues.values()]) {
       if (queue.standing !== 'in') continue;
       if (queue.size === 0) this.#forget(queue);
       else this.#push(queue);

@@ -76,10 +76,19 @@ function giveTasks(context: StepContext): void {
   const { matching, queue } = context.state;
   for (const group of matching.active) {
     matching.active.delete(group);
-    for (const node of group.waiting) {
+    const { waiting } = group;
+    for (let node = waiting.first; node !== null;) {
       const slot = queue.take(group, node);
       if (slot === null && !group.mayHaveWork) break;
-      if (slot !== null) give(context, node, startLease(context, node, slot));
+      const { after } = node.place;
+      if (slot === null) {
+        node = after;
+        continue;
+      }
+      give(context, node, startLease(context, node, slot));
+      // The last one is behind itself, if it takes more. What it took may have moved others to another group.
+      const next: Node = after ?? node;
+      node = waiting.has(next) ? next : after === null ? null : waiting.first;
     }
   }
 }
