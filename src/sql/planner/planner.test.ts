@@ -40,6 +40,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
   return new SqlPlanner({
     catalog: {
       names: () => Promise.resolve(['a']),
+      scope: (tables) => Promise.resolve(`of ${JSON.stringify(tables)}`),
       resolve: (request) => {
         asked.tables.push(request);
         return Promise.resolve([]);
