@@ -96,7 +96,7 @@ describe('a query becomes a job', () => {
     });
     expect(planIn(seeds)).toMatchObject({ single: 'the test says so', sql: 'select $1' });
     expect(asked.tables).toEqual([{ tables: { t: 'x' }, sql: 'select $1' }]);
-    expect(asked.plans).toMatchObject([{ params: [7], timeZone: 'UTC' }]);
+    expect(asked.plans).toMatchObject([{ params: [7], timeZone: 'UTC', scope: 'of {"t":"x"}' }]);
   });
 
   test('and can be explained without one', async () => {
