@@ -28,6 +28,8 @@ export interface TablesRequest {
 export interface CatalogPort {
   /** The tables that a request with these tables can name, in order. None of them is opened. */
   names(tables: unknown): Promise<readonly string[]>;
+  /** Equal for requests that can name the same tables: what is open to one of them may be open to the other. */
+  scope(tables: unknown): Promise<string>;
   /**
    * Pins every table that is named. Throws `bad_input` with the path of the field, `table_missing`, `path_refused` or
    * `schema_mismatch`.

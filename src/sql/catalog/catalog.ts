@@ -1,4 +1,5 @@
 /** Resolves table definitions to pinned files with known columns. */
+import { createHash } from 'node:crypto';
 import type { BigIntStats } from 'node:fs';
 import { lstat, stat } from 'node:fs/promises';
 import { isAbsolute, join, normalize, resolve } from 'node:path';
@@ -9,7 +10,7 @@ import { eachOf } from '../../kit/index.ts';
 import { mayMention } from '../plan/index.ts';
 import type { PinnedTable } from '../plan/index.ts';
 import type { CatalogPort, TablesRequest } from './catalog-port.ts';
-import type { CatalogFile } from './catalog-file.ts';
+import type { CatalogContent, CatalogFile } from './catalog-file.ts';
 import { Descriptions } from './descriptions.ts';
 import { formatByContent, formatByName } from './format.ts';
 import { filesBelow, filesOf, fixedPart, isPattern } from './glob.ts';
@@ -54,6 +55,8 @@ export class Catalog implements CatalogPort {
   readonly #options: CatalogOptions;
   readonly #pins: Pins = new Pins();
   readonly #descriptions: Descriptions;
+  /** A catalog may have a thousand tables, and every query asks. */
+  readonly #hashes = new WeakMap<CatalogContent, string>();
 
   constructor(options: CatalogOptions) {
     this.#options = options;
@@ -77,6 +80,19 @@ export class Catalog implements CatalogPort {
     const taken = new Set(given.map(({ name }) => tableKey(name)));
     const all = [...given, ...others.filter(({ name }) => !taken.has(tableKey(name)))];
     return all.map(({ name }) => name).toSorted();
+  }
+
+  async scope(tables: unknown): Promise<string> {
+    const given = tables === undefined ? [] : readTables(tables, '/tables');
+    const content = await this.#options.file?.content();
+    const ofFile = content === undefined ? '' : this.#ofFile(content);
+    return hashOf([this.#options.folder, given, ofFile]);
+  }
+
+  #ofFile(content: CatalogContent): string {
+    const known = this.#hashes.get(content) ?? hashOf([content.folder, content.tables]);
+    this.#hashes.set(content, known);
+    return known;
   }
 
   /** The fault of the catalog file, which may explain why a table is not known. */
@@ -174,6 +190,10 @@ export class Catalog implements CatalogPort {
       todo: 'Write fewer and larger files.',
     });
   }
+}
+
+function hashOf(value: unknown): string {
+  return createHash('sha256').update(JSON.stringify(value)).digest('base64url');
 }
 
 function unseen(path: string): Found {

@@ -69,6 +69,7 @@ export interface FragmentRequest {
   readonly filters?: FragmentTask['filters'];
   readonly countsFiltered?: FragmentTask['countsFiltered'];
   readonly keys?: FragmentTask['keys'];
+  readonly scope?: FragmentTask['scope'];
   /** Parquet files of each exchange input, by relation; an empty list is an empty input. */
   readonly inputs: Readonly<Record<string, readonly string[]>>;
   /** An empty folder for its output. */
@@ -171,6 +172,8 @@ export interface PlanRequest {
   /** Values of `$1` or `$name`, as JSON; empty for none. */
   readonly params: readonly unknown[] | Readonly<Record<string, unknown>>;
   readonly tables: readonly PinnedTable[];
+  /** Equal for statements that may name the same tables: these share what is open. */
+  readonly scope?: string | undefined;
   readonly timeZone: string;
   /** Custom functions that the statement may call. */
   readonly functions?: readonly FunctionSignature[];
@@ -185,6 +188,7 @@ export interface BindRequest {
   /** The tables and functions of the planned statement. */
   readonly tables: readonly PinnedTable[];
   readonly functions?: readonly FunctionSignature[];
+  readonly scope?: PlanRequest['scope'];
   readonly timeZone: string;
   readonly caller?: string;
 }

@@ -63,14 +63,22 @@ export interface CustomRun {
   readonly table: { readonly name: string; readonly create: string; readonly drop: string };
 }
 
+/** Opened by its own path. */
+export interface OpenFile {
+  readonly path: string;
+  /** Equal pins of a path mean that the file has not changed. */
+  readonly pin: string;
+}
+
 /** What a call can open, besides what it writes itself. */
 export interface Sandbox {
-  /** Opened by their own paths. */
-  readonly files: readonly string[];
+  readonly files: readonly OpenFile[];
   /** Linked into the engine's own folder during the call; `as` is the path there. */
   readonly links: readonly SandboxLink[];
-  /** Identifies the content of `files`, if the call reads nothing else: their footers may be cached. */
-  readonly pins?: string;
+  /** Calls of the same scope may open each other's files; absent for nobody's. */
+  readonly scope?: string;
+  /** The call reads nothing but `files`, so that their footers may be cached. */
+  readonly keepsFooters?: boolean;
 }
 
 export interface SandboxLink {
@@ -176,11 +184,11 @@ export interface PlanCall {
   /** Custom functions that the statement may call. */
   readonly functions: readonly FunctionSignature[];
   readonly timeZone: string;
-  /** Equal keys mean equal tables. */
-  readonly key: string;
+  /** See `Sandbox`. */
+  readonly scope?: string;
   readonly tables: readonly { readonly name: string; readonly select: string }[];
-  /** Nothing else can be opened. */
-  readonly files: readonly string[];
+  /** Nothing else can be opened, but the files of its scope. */
+  readonly files: readonly OpenFile[];
   /** To be planned, it may have to read its tables. */
   readonly readsData: boolean;
 }

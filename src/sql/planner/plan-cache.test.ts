@@ -103,7 +103,11 @@ describe('a statement that was planned before', () => {
   function plannerOver(tables: () => readonly PinnedTable[]): SqlPlanner {
     return new SqlPlanner({
       planMs: 60_000,
-      catalog: { names: () => Promise.resolve([]), resolve: () => Promise.resolve(tables()) },
+      catalog: {
+        names: () => Promise.resolve([]),
+        scope: () => Promise.resolve('s'),
+        resolve: () => Promise.resolve(tables()),
+      },
       engine: {
         plan: async (request, signal) => {
           asked.push(request);

@@ -40,6 +40,7 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
   return new SqlPlanner({
     catalog: {
       names: () => Promise.resolve(['a']),
+      scope: (tables) => Promise.resolve(`of ${JSON.stringify(tables)}`),
       resolve: (request) => {
         asked.tables.push(request);
         return Promise.resolve([]);
@@ -95,7 +96,7 @@ describe('a query becomes a job', () => {
     });
     expect(planIn(seeds)).toMatchObject({ single: 'the test says so', sql: 'select $1' });
     expect(asked.tables).toEqual([{ tables: { t: 'x' }, sql: 'select $1' }]);
-    expect(asked.plans).toMatchObject([{ params: [7], timeZone: 'UTC' }]);
+    expect(asked.plans).toMatchObject([{ params: [7], timeZone: 'UTC', scope: 'of {"t":"x"}' }]);
   });
 
   test('and can be explained without one', async () => {

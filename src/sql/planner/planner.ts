@@ -93,6 +93,7 @@ interface Planned {
   readonly request: QueryRequest;
   readonly plan: QueryPlan;
   readonly tables: readonly PinnedTable[];
+  readonly scope: string;
 }
 
 interface DistributedPlan {
@@ -132,7 +133,7 @@ export class SqlPlanner {
   async plan(request: unknown, signal: AbortSignal, caller: string = ANYBODY): Promise<QueryJob> {
     return this.#measured(signal, caller, async (within) => {
       const planned = await this.#planned(request, within, caller);
-      const { plan, tables, request: asked } = await this.#runnable(planned, within, caller);
+      const { plan, tables, scope, request: asked } = await this.#runnable(planned, within, caller);
       const { about, settings } = asked;
       const { maxAttempts, timeoutMs, memoryBytes, stragglerFactor } = settings;
       const isOwnPlan = asked.sql !== null;
@@ -142,7 +143,7 @@ export class SqlPlanner {
         maxParallel: this.#options.settings.tasksPerQuery,
         ...about,
         isOwnPlan,
-        ...{ maxAttempts, timeoutMs, memoryBytes, stragglerFactor },
+        ...{ maxAttempts, timeoutMs, memoryBytes, stragglerFactor, scope },
         processors: Math.max(1, this.#options.slots()),
       });
     });
@@ -164,11 +165,12 @@ export class SqlPlanner {
     const { catalog, engine } = this.#options;
     const request = readRequest(value);
     const { params, timeZone, sql: text } = request;
+    const scope = await catalog.scope(request.tables);
     if (text === null) {
       const declared = this.#options.custom?.declared() ?? [];
       const checks = { catalog, engine, caller, declared };
       const checked = await checkedPlan(request, checks, signal);
-      return { kind: 'query', request, ...checked };
+      return { kind: 'query', request, scope, ...checked };
     }
     const command = commandIn(text);
     const { kind } = command;
@@ -176,10 +178,10 @@ export class SqlPlanner {
     const sql = isQuery ? command.sql : tableNames(await catalog.names(request.tables));
     const named = { tables: request.tables, sql };
     const planned = async (tables: readonly PinnedTable[]): Promise<Planned> => {
-      const asked = { sql, params, tables, timeZone, caller };
+      const asked = { sql, params, tables, scope, timeZone, caller };
       const settings = planSettings(request.settings, this.#processors());
       const plan = await this.#planOf(asked, settings, signal);
-      return { kind, request, tables, plan: isQuery ? plan : { ...plan, sql: text } };
+      return { kind, request, tables, scope, plan: isQuery ? plan : { ...plan, sql: text } };
     };
     if (!isQuery) return planned([]);
     try {
@@ -208,7 +210,7 @@ export class SqlPlanner {
     const sql = `SELECT ${quotedText(EXPLAIN_KEYS.plan)} AS ${key}, ${explanation} AS ${value}`;
     const asked = { sql, params: [], tables: [], timeZone, caller };
     const known = await this.#planOf(asked, planSettings(settings, this.#processors()), signal);
-    return { kind, request, tables: [], plan: { ...known, sql: text } };
+    return { ...planned, tables: [], plan: { ...known, sql: text } };
   }
 
   async #planOf(
@@ -274,7 +276,7 @@ export class SqlPlanner {
     const wholeUpTo = isPlain ? { wholeUpToBytes: singleFragmentBytes } : {};
     const answer = await this.#options.engine.plan({ ...asked, ...wholeUpTo }, signal).catch(atSql);
     const { sql, columns, session, duckdb, smallBytes } = answer;
-    const { tables, functions } = asked;
+    const { tables, functions, scope } = asked;
     const input = { sql, columns, session, duckdb, tables, settings };
     if (smallBytes !== undefined) {
       const whole = { ...input, logical: null, whyNot: null };
@@ -282,7 +284,7 @@ export class SqlPlanner {
     }
     const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
     const distributed = await this.#distribute({ ...input, ...logical }, asked.caller, signal);
-    const named = { ...input, ...(functions === undefined ? {} : { functions }) };
+    const named = { ...input, scope, ...(functions === undefined ? {} : { functions }) };
     const { plan, isSound } = await this.#bound(distributed, named, asked.caller, signal);
     // A missing plan or estimate may have a transient cause, so such a plan is not cached.
     const isWhole = answer.plan !== null && answer.estimates !== null;
@@ -309,17 +311,17 @@ export class SqlPlanner {
    */
   async #bound(
     distributed: DistributedPlan,
-    input: Omit<PlanInput, 'logical' | 'whyNot'> & Pick<PlanRequest, 'functions'>,
+    input: Omit<PlanInput, 'logical' | 'whyNot'> & Pick<PlanRequest, 'functions' | 'scope'>,
     caller: string | undefined,
     signal: AbortSignal,
   ): Promise<DistributedPlan> {
     const { plan } = distributed;
     if (plan.single !== null) return distributed;
-    const { tables, session, functions = [] } = input;
+    const { tables, session, scope, functions = [] } = input;
     try {
       const stages = boundStages(plan);
       const turn = caller === undefined ? {} : { caller };
-      const request = { stages, tables, functions, timeZone: session.timeZone, ...turn };
+      const request = { stages, tables, functions, scope, timeZone: session.timeZone, ...turn };
       const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
       if (fault === null) return distributed;
       this.#options.onFault(

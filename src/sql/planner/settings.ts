@@ -121,7 +121,7 @@ export function coalescing(settings: QuerySettings): Coalescing | null {
 }
 
 /** Below this, distributing a query takes longer than running it. */
-const SINGLE_BYTES = 16 * MIB;
+const SINGLE_BYTES = 22 * MIB;
 /** Where one task has all processors: above this, its memory and what a repetition costs count for more. */
 const SINGLE_BYTES_ALONE = 256 * MIB;
 

@@ -229,11 +229,11 @@ export class FragmentRun {
       const { engine, release } = await engines.acquire(size, signal);
       try {
         const { fragment, output, session, ranges, spans, byRange } = this.#task;
-        const { filters, countsFiltered, keys } = this.#task;
+        const { filters, countsFiltered, keys, scope } = this.#task;
         const order = {
           ...{ fragment, output, session, ranges, inputs: inputs.files, folder },
           requires: requiredBy(this.#task),
-          ...defined({ spans, byRange, filters, countsFiltered, keys }),
+          ...defined({ spans, byRange, filters, countsFiltered, keys, scope }),
           ...this.#custom(reserved.bytes),
           ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
         };

@@ -2,8 +2,8 @@
  * Describes tables: the columns of their files, and the reader options with which any subset of the files is read in
  * the same way.
  */
-import { quotedName, quotedText } from '../../plan/index.ts';
 import { createHash } from 'node:crypto';
+import { quotedName, quotedText } from '../../plan/index.ts';
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { DescribeCall } from '../messages.ts';
 import type { TableDescription, TableSource } from '../engine.ts';
@@ -35,8 +35,9 @@ export async function described(
   { source }: DescribeCall,
 ): Promise<TableDescription> {
   const { files } = source;
-  const key = `describe ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`;
-  const { instance, release } = await instances.take({ key, files });
+  // Nobody else's: no other files are open to what the user wrote.
+  const kind = `describe ${createHash('sha256').update(JSON.stringify(files)).digest('base64')}`;
+  const { instance, release } = await instances.take({ kind, files });
   try {
     return await describeTable(work, instance, source);
   } catch (error) {

@@ -19,7 +19,7 @@ import type { Instances, PooledInstance } from './instances.ts';
 import { keysIn } from './keys.ts';
 import { runOperator, type OperatorTools } from './operator.ts';
 import type { Sessions } from './sessions.ts';
-import { clearOutput, move, within } from './sandbox.ts';
+import { NO_FILES, clearOutput, move, within } from './sandbox.ts';
 import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
 
 export async function runFragment(
@@ -35,7 +35,7 @@ export async function runFragment(
     const output = join(folder, OUTPUT);
     const connection = await work.take(sessions, 'run');
     const spill = watchSpill(spillFolder);
-    const reading = call.sandbox.pins === undefined ? null : new OwnOutput(work, instances);
+    const reading = call.sandbox.keepsFooters === true ? new OwnOutput(work, instances) : null;
     try {
       await connection.begin(call.timeZone, call.setup);
       checkCode(call, tools);
@@ -86,7 +86,7 @@ class OwnOutput {
   }
 
   async connection(): Promise<SessionConnection> {
-    this.#pooled ??= await this.#instances.take({ key: 'own output', files: [] });
+    this.#pooled ??= await this.#instances.take({ kind: NO_FILES, files: [] });
     this.#connection ??= await this.#work.take(this.#pooled.sessions, 'run');
     return this.#connection;
   }

@@ -1,7 +1,8 @@
 /**
- * The locked instances of a child process. The lock of an instance cannot be changed, so each set of files has its
- * own instance. The most recently used ones are kept open, and one unlocked instance is opened ahead of time, since
- * opening takes 10 ms and locking less than one.
+ * The locked instances of a child process. The lock of an instance cannot be changed, so files that none of them opens
+ * need another instance: it also opens the files of the last one, so that queries over the same tables soon share one,
+ * with its footers and views. The most recently used ones are kept open, and one unlocked instance is opened ahead of
+ * time, since opening takes 10 ms and locking less than one.
  */
 import type { DuckDBInstance } from '@duckdb/node-api';
 import type { InstanceSettings } from '../messages.ts';
@@ -11,10 +12,11 @@ import { lock, openUnlocked } from './instance.ts';
 import { Sessions } from './sessions.ts';
 
 export interface InstanceRequest {
-  /** Equal keys mean equal files and the same preparation. */
-  readonly key: string;
+  /** Requests of a kind have the same locks and the same preparation, and share instances. */
+  readonly kind: string;
   readonly files: readonly string[];
-  /** Equal keys also mean that no file has changed, so that the footers need not be read again. */
+  /** What a name means for all who share an instance: the content of a file whose footer is kept, the text of a view. */
+  readonly meanings?: ReadonlyMap<string, string>;
   readonly isPinned?: boolean;
   readonly hasOneThread?: boolean;
   /** Called once, after it is locked. */
@@ -24,6 +26,8 @@ export interface InstanceRequest {
 export interface PooledInstance {
   readonly instance: DuckDBInstance;
   readonly sessions: Sessions;
+  /** Acts for the first one who asks for it in this instance, and again only if that has failed; the others wait for it. */
+  readonly once: (name: string, act: () => Promise<void>) => Promise<void>;
   /** Must be called once; the instance stays open while anybody uses it. */
   readonly release: () => void;
 }
@@ -34,12 +38,19 @@ interface Opened {
 }
 
 interface CachedInstance {
+  readonly kind: string;
+  readonly files: ReadonlySet<string>;
+  readonly meanings: Map<string, string>;
+  readonly acts: Map<string, Promise<void>>;
   readonly opened: Promise<Opened>;
   users: number;
 }
 
-/** The queries of TPC-H read 18 sets of files: with fewer instances than that, each round of them opens all of them anew. */
+/** They differ in kind, or in what names mean. */
 const KEPT_MAX = 24;
+/** That an instance opens for several requests, and names that have a meaning there: each may have a footer in memory. */
+const FILES_MAX = 128;
+const NAMES_MAX = 256;
 /** An instance starts its threads at once, and takes 2.6 MiB of memory. */
 const THREADS_MAX = 64;
 
@@ -48,7 +59,7 @@ export class Instances {
   readonly #custom: CustomCode | null;
   readonly #instancesMax: number;
   /** In order of use, most recently used last. */
-  readonly #instances = new Map<string, CachedInstance>();
+  readonly #instances = new Set<CachedInstance>();
   #spare: Promise<DuckDBInstance> | null = null;
 
   /** With `custom` every instance has the functions of users. */
@@ -62,19 +73,25 @@ export class Instances {
   }
 
   async take(wish: InstanceRequest): Promise<PooledInstance> {
-    const cached = this.#instances.get(wish.key) ?? { opened: this.#open(wish), users: 0 };
+    const latest = [...this.#instances].toReversed().filter(({ kind }) => kind === wish.kind);
+    const cached = latest.find((each) => isFit(each, wish)) ?? this.#with(wish, latest[0]);
+    for (const [name, meaning] of wish.meanings ?? []) cached.meanings.set(name, meaning);
     cached.users += 1;
-    this.#instances.delete(wish.key);
-    this.#instances.set(wish.key, cached);
+    this.#instances.delete(cached);
+    this.#instances.add(cached);
     const release = (): void => {
       cached.users -= 1;
-      this.#trim();
-      // After the calls that are waiting.
-      setImmediate(() => void this.spare().catch(() => {}));
+      // After the answer of this call, and after the calls that are waiting.
+      setImmediate(() => {
+        this.#trim();
+        void this.spare().catch(() => {});
+      });
     };
     try {
-      return { ...(await cached.opened), release };
+      const once: PooledInstance['once'] = (name, act) => onceIn(cached.acts, name, act);
+      return { ...(await cached.opened), once, release };
     } catch (error) {
+      this.#instances.delete(cached);
       release();
       throw error;
     }
@@ -100,8 +117,16 @@ export class Instances {
     return instance;
   }
 
+  /** One that also opens the files of another, unless these are too many. */
+  #with(wish: InstanceRequest, other: CachedInstance | undefined): CachedInstance {
+    const both = new Set([...wish.files, ...(other?.files ?? [])]);
+    const files = both.size > FILES_MAX ? new Set(wish.files) : both;
+    const opened = this.#open({ ...wish, files: [...files] });
+    return { kind: wish.kind, files, meanings: new Map(), acts: new Map(), opened, users: 0 };
+  }
+
   /** Not part of one call: others wait for it too. */
-  async #open({ key, files, prepare, ...locks }: InstanceRequest): Promise<Opened> {
+  async #open({ files, prepare, ...locks }: InstanceRequest): Promise<Opened> {
     const spare = this.#spare;
     this.#spare = null;
     let instance: DuckDBInstance | null = null;
@@ -111,20 +136,42 @@ export class Instances {
       await prepare?.(instance);
       return { instance, sessions: new Sessions(instance) };
     } catch (error) {
-      this.#instances.delete(key);
       instance?.closeSync();
       throw error;
     }
   }
 
   #trim(): void {
-    for (const [key, { opened, users }] of this.#instances) {
+    for (const cached of this.#instances) {
       if (this.#instances.size <= this.#instancesMax) return;
+      const { opened, users } = cached;
       if (users > 0) continue;
-      this.#instances.delete(key);
+      this.#instances.delete(cached);
       void opened.then(close).catch(() => {});
     }
   }
+}
+
+function isFit({ files, meanings }: CachedInstance, wish: InstanceRequest): boolean {
+  const added = [...(wish.meanings ?? [])].filter(
+    ([name, meaning]) => meanings.get(name) !== meaning,
+  );
+  if (added.some(([name]) => meanings.has(name))) return false;
+  if (meanings.size > 0 && meanings.size + added.length > NAMES_MAX) return false;
+  return wish.files.every((path) => files.has(path));
+}
+
+function onceIn(
+  acts: Map<string, Promise<void>>,
+  name: string,
+  act: () => Promise<void>,
+): Promise<void> {
+  const done = acts.get(name);
+  if (done !== undefined) return done;
+  const doing = act();
+  acts.set(name, doing);
+  doing.catch(() => acts.delete(name));
+  return doing;
 }
 
 function close({ instance, sessions }: Opened): void {

@@ -24,7 +24,12 @@ const planner = new Planner(instances, 'v1.5.6');
 
 function call(sql: string): PlanCall {
   const none = { small: null, readsData: false, tables: [], files: [], functions: [] };
-  return { name: 'plan', sql, timeZone: 'UTC', key: '', ...none };
+  return { name: 'plan', sql, timeZone: 'UTC', ...none };
+}
+
+/** A file that no other plan asks for: it gets an instance of its own. */
+function aloneWith(name: string): PlanCall['files'] {
+  return [{ path: join(folder, name), pin: '' }];
 }
 
 /** Notes the statements, with the number of their connection; tells before each. */
@@ -84,15 +89,15 @@ test('the estimates are of the same tree as the plan', async () => {
 });
 
 test('reuses connections for the next plan, and sets only another time zone again', async () => {
-  const key = 'left';
-  const first = await planner.plan(work, { ...call('SELECT 1'), key });
+  const files = aloneWith('left');
+  const first = await planner.plan(work, { ...call('SELECT 1'), files });
   work.end();
   const second = new WatchedWork();
-  await planner.plan(second, { ...call('SELECT 1'), key });
+  await planner.plan(second, { ...call('SELECT 1'), files });
   second.end();
   expect(second.said.filter((each) => each.endsWith('SET'))).toEqual([]);
   const third = new WatchedWork();
-  const zone = { timeZone: 'Asia/Tokyo', key };
+  const zone = { timeZone: 'Asia/Tokyo', files };
   const sql = `SELECT strftime(TIMESTAMPTZ '2024-01-01 00:00:00+00', '%H') AS hour`;
   const { plan, session } = await planner.plan(third, { ...call(sql), ...zone });
   third.end();
@@ -102,11 +107,11 @@ test('reuses connections for the next plan, and sets only another time zone agai
 });
 
 test('hides what several statements leave behind from the next plan', async () => {
-  const key = 'several';
+  const files = aloneWith('several');
   const sql = 'PIVOT (SELECT 1 AS a, 2 AS b) ON a USING sum(b)';
   for (let times = 0; times < 2; times += 1) {
     const each = new WatchedWork();
-    const { columns } = await planner.plan(each, { ...call(sql), key });
+    const { columns } = await planner.plan(each, { ...call(sql), files });
     each.end();
     expect(columns.map(({ name }) => name)).toEqual(['1']);
     expect(each.said.filter((said) => said.endsWith('SET'))).toHaveLength(3);

@@ -1,6 +1,5 @@
-/** Plans a statement without running it, in an instance that is locked to the files of its tables. */
+/** Plans a statement without running it, in an instance that is locked to files that it may name as tables. */
 import { quotedName, quotedText } from '../../plan/index.ts';
-import type { DuckDBInstance } from '@duckdb/node-api';
 import type {
   BindAnswer,
   BindCall,
@@ -18,7 +17,7 @@ import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
-import { unlessGone } from './sandbox.ts';
+import { contentsOf, exactly, unlessGone } from './sandbox.ts';
 import type { Sessions } from './sessions.ts';
 import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
 
@@ -78,39 +77,53 @@ export class Planner {
   }
 
   /** Planning runs no part of a statement, but in a thread that waits for parts wakes up with each. */
-  #take(
-    { key, files, tables, functions }: Place,
+  async #take(
+    { files, tables, functions, scope }: Place,
     readsData: boolean = false,
   ): Promise<PooledInstance> {
-    return this.#instances.take({
-      key: `${readsData ? 'read' : 'plan'} ${key}`,
-      files,
+    const views = tables.map(({ name, select }): [string, string] => [
+      // To DuckDB these are the same name in any case.
+      `view ${name.toLowerCase()}`,
+      JSON.stringify([name, select]),
+    ]);
+    const pooled = await this.#instances.take({
+      kind: `${readsData ? 'read' : 'plan'} ${JSON.stringify(functions)} ${scope ?? exactly(files, tables)}`,
+      files: files.map(({ path }) => path),
+      meanings: new Map([...contentsOf(files), ...views]),
       hasOneThread: !readsData,
-      // The key has the pins of all files.
       isPinned: true,
-      prepare: async (instance) => {
-        await registerStubs(instance, functions);
-        await createViews(instance, tables, files);
-      },
+      prepare: (instance) => registerStubs(instance, functions),
     });
+    try {
+      await createViews(pooled, tables, files);
+      return pooled;
+    } catch (error) {
+      pooled.release();
+      throw error;
+    }
   }
 }
 
-const NO_TABLES: Place = { timeZone: 'UTC', key: '', files: [], tables: [], functions: [] };
+const NO_TABLES: Place = { timeZone: 'UTC', files: [], tables: [], functions: [] };
 
 /** Reads footers only. */
 async function createViews(
-  instance: DuckDBInstance,
+  { instance, once }: PooledInstance,
   tables: PlanCall['tables'],
-  files: readonly string[],
+  files: PlanCall['files'],
 ): Promise<void> {
   const work = new Work();
+  let connection: Connection | null = null;
+  const create = async (view: string): Promise<void> => {
+    connection ??= await work.connect(instance, 'describe');
+    await connection.run(`CREATE VIEW ${view}`);
+  };
   try {
-    const connection = await work.connect(instance, 'describe');
     for (const { name, select } of tables)
-      await connection.run(`CREATE VIEW ${quotedName(name)} AS ${select}`);
+      await once(name, () => create(`${quotedName(name)} AS ${select}`));
   } catch (thrown) {
-    const error = unlessGone(thrown, files, 'table_missing');
+    const paths = files.map(({ path }) => path);
+    const error = unlessGone(thrown, paths, 'table_missing');
     throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
   } finally {
     work.end();

@@ -15,7 +15,7 @@ import {
   rmSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import { OUTPUT, type Sandbox } from '../messages.ts';
+import { OUTPUT, type OpenFile, type Sandbox } from '../messages.ts';
 import { copyLines, type ByteRange } from './copy-lines.ts';
 import type { Instances } from './instances.ts';
 import type { Sessions } from './sessions.ts';
@@ -28,11 +28,12 @@ export function emptyFolder(folder: string): void {
 }
 
 export async function within<T>(
-  { files, links, pins }: Sandbox,
+  { files, links, scope, keepsFooters = false }: Sandbox,
   instances: Instances,
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
   const linked: string[] = [];
+  const paths = files.map(({ path }) => path);
   try {
     for (const { path, as, bytes } of links) {
       linked.push(as);
@@ -40,8 +41,12 @@ export async function within<T>(
       else await cut(path, as, bytes);
     }
     const { sessions, release } = await instances.take({
-      ...{ key: keyOf(files, pins), files },
-      isPinned: pins !== undefined,
+      kind:
+        files.length === 0
+          ? NO_FILES
+          : `${keepsFooters ? 'pinned' : 'plain'} ${scope ?? exactly(files)}`,
+      files: paths,
+      ...(keepsFooters ? { meanings: contentsOf(files), isPinned: true } : {}),
     });
     try {
       return await work(sessions);
@@ -50,7 +55,7 @@ export async function within<T>(
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw diskFull(error);
-    throw unlessGone(error, files, 'table_changed');
+    throw unlessGone(error, paths, 'table_changed');
   } finally {
     for (const path of linked) rmSync(path, { force: true });
   }
@@ -67,10 +72,19 @@ function diskFull(error: unknown): Failed {
   return new Failed({ code: 'disk_full', what, why: String(error) });
 }
 
-/** In any order, which does not affect what an instance can open. */
-function keyOf(files: readonly string[], pins?: string): string {
-  const facts = [[...new Set(files)].toSorted(), pins];
-  return `files ${createHash('sha256').update(JSON.stringify(facts)).digest('base64')}`;
+/** Of instances that open only the engine's own folder, and keep no footers. */
+export const NO_FILES = 'no files';
+
+/** What only calls of these files have in common. */
+export function exactly(files: readonly OpenFile[], more: unknown = null): string {
+  const pins = files.map(({ path, pin }) => JSON.stringify([path, pin]));
+  const facts = [pins.toSorted(), more];
+  return createHash('sha256').update(JSON.stringify(facts)).digest('base64');
+}
+
+/** The meanings of the paths of files whose footers are kept. */
+export function contentsOf(files: readonly OpenFile[]): ReadonlyMap<string, string> {
+  return new Map(files.map(({ path, pin }) => [`file ${path}`, pin]));
 }
 
 /**

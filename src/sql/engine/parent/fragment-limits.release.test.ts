@@ -102,6 +102,13 @@ describe('limits', () => {
     ])
       await expect(fixture.result(reading(path), scanning(t))).rejects.toMatchObject(refused);
     await expect(fixture.result(reading(t), scanning(u))).rejects.toMatchObject(refused);
+    // Of the same scope, a fragment may also open what the other one has opened.
+    const scoped = (path: string, scope: string) => ({ ...scanning(path), scope });
+    await fixture.result(count, scoped(t, 'a'));
+    await expect(fixture.result(reading(u), scoped(t, 'a'))).rejects.toMatchObject(refused);
+    await fixture.result(count, scoped(u, 'a'));
+    expect(await fixture.result(reading(t), scoped(u, 'a'))).toEqual([[String(10 * ROWS)]]);
+    await expect(fixture.result(reading(t), scoped(u, 'b'))).rejects.toMatchObject(refused);
     for (const sql of [
       `SELECT filename FROM read_text('/etc/hostname')`,
       `SELECT file FROM glob('${fixture.root}/**')`,

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import type { MillraceError } from '../../../scheduler/core/index.ts';
 import { FairGate } from '../../../kit/index.ts';
 import type {
@@ -20,6 +19,7 @@ import type {
 import { placeholderSelect, TEXT_SHARE } from '../../plan/index.ts';
 import type { Fault, PlanCall, Position, TableBytes } from '../messages.ts';
 import { bindStatement } from '../sql/bind-script.ts';
+import { openFiles } from '../sql/open-files.ts';
 import type { FoundCall } from '../sql/operator-calls.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
 import { CallFailed } from './engine-process.ts';
@@ -82,7 +82,7 @@ class ChildPlanningEngine implements PlanningEngine {
 
   async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
     const statement = statementOf(request);
-    const { tables, functions, timeZone, wholeUpToBytes: upToBytes, caller = '' } = request;
+    const { tables, functions, scope, timeZone, wholeUpToBytes: upToBytes, caller = '' } = request;
     const readsData = READS_DATA.test(statement.sql);
     try {
       const answer = await this.#process.call(
@@ -91,7 +91,7 @@ class ChildPlanningEngine implements PlanningEngine {
           sql: statement.sql,
           timeZone,
           small: upToBytes === undefined ? null : { upToBytes, tables: tables.map(bytesOf) },
-          ...placeOf(readsData ? tables : tables.map(planned), functions),
+          ...placeOf(readsData ? tables : tables.map(planned), scope, functions),
           readsData,
         },
         signal,
@@ -104,13 +104,13 @@ class ChildPlanningEngine implements PlanningEngine {
   }
 
   async bind(
-    { stages, tables, functions, timeZone, caller = '' }: BindRequest,
+    { stages, tables, functions, scope, timeZone, caller = '' }: BindRequest,
     signal: AbortSignal,
   ): ReturnType<PlanningEngine['bind']> {
     const statement = bindStatement(stages);
     try {
       return await this.#process.call(
-        { name: 'bind', timeZone, statement, ...placeOf(tables.map(planned), functions) },
+        { name: 'bind', timeZone, statement, ...placeOf(tables.map(planned), scope, functions) },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
       );
@@ -150,13 +150,14 @@ function planned(table: PinnedTable): PinnedTable {
 /** The instance of the child that plans over these tables. */
 function placeOf(
   tables: readonly PinnedTable[],
+  scope: PlanRequest['scope'],
   functions: PlanCall['functions'] = [],
-): Pick<PlanCall, 'key' | 'tables' | 'files' | 'functions'> {
+): Pick<PlanCall, 'scope' | 'tables' | 'files' | 'functions'> {
   const real = tables.filter(({ isPlaceholder }) => isPlaceholder !== true);
   return {
-    key: keyOf(tables, functions),
+    ...(scope === undefined ? {} : { scope }),
     tables: tables.map(({ name, select }) => ({ name, select })),
-    files: real.flatMap(({ files }) => files.map(({ path }) => path)),
+    files: openFiles(real.flatMap(({ files }) => files)),
     functions,
   };
 }
@@ -167,17 +168,6 @@ function bytesOf({ name, format, files, columns }: PinnedTable): TableBytes {
   if (format !== 'parquet') return { name, bytes: bytes * TEXT_SHARE, columns: null };
   const sizes = columns.map((column) => [column.name, column.bytes ?? bytes] as const);
   return { name, bytes, columns: sizes };
-}
-
-function keyOf(tables: readonly PinnedTable[], functions: PlanCall['functions']): string {
-  const facts = tables.map(({ name, select, files }) => [
-    name,
-    select,
-    files.map(({ path, bytes, mtimeNs, footer }) => [path, bytes, mtimeNs, footer]),
-  ]);
-  return createHash('sha256')
-    .update(JSON.stringify([facts, functions]))
-    .digest('base64');
 }
 
 /** DuckDB's message, with the position in the user's text. */

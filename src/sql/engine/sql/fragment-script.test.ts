@@ -37,20 +37,21 @@ const pinned = (pin: Partial<typeof PIN>): Partial<FragmentRequest> => ({
 });
 
 test('the files of a fragment are pinned by what identifies them, and not by their rows', () => {
-  const { pins } = request();
-  expect(pins).toBeDefined();
-  expect(request(pinned({})).pins).toBe(pins);
-  for (const other of [{ bytes: 101 }, { mtimeNs: '2' }, { footer: 'g' }, { path: '/u.parquet' }])
-    expect(request(pinned(other)).pins).not.toBe(pins);
+  const [file] = request().files;
+  expect(file).toMatchObject({ path: PIN.path });
+  expect(request(pinned({})).files).toEqual([file]);
+  for (const other of [{ bytes: 101 }, { mtimeNs: '2' }, { footer: 'g' }])
+    expect(request(pinned(other)).files[0]?.pin).not.toBe(file?.pin);
 });
 
-test('footers are not cached where other files are read, or where there are too many of them', () => {
+test('footers are kept of pinned files, but not where other files are read, or where there are too many of them', () => {
+  expect(request().keepsFooters).toBe(true);
   // Outputs of other fragments.
-  expect(request({}, ['/in.parquet']).pins).toBeUndefined();
-  expect(request(pinned({ bytes: 2 ** 31 })).pins).toBeUndefined();
+  expect(request({}, ['/in.parquet']).keepsFooters).toBeUndefined();
+  expect(request(pinned({ bytes: 2 ** 31 })).keepsFooters).toBeUndefined();
   const ranges = Array.from({ length: 33 }, (_, at) => ({
     ...{ ...PIN, path: `/t${at}.parquet` },
     ...{ from: null, to: null },
   }));
-  expect(request({ ranges: { t0: ranges } }).pins).toBeUndefined();
+  expect(request({ ranges: { t0: ranges } }).keepsFooters).toBeUndefined();
 });

@@ -15,6 +15,7 @@ import { type FragmentCall, OUTPUT, type Sandbox, type SandboxLink } from '../me
 import { customTable, inputQuery, outputColumns } from './custom-script.ts';
 import type { KeyColumn } from './key-script.ts';
 import { cutIn, linksIn } from './links.ts';
+import { openFiles } from './open-files.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
 import { inlineRowsRequest } from './rows-script.ts';
 import { readsClock } from './volatility.ts';
@@ -36,12 +37,15 @@ const WHOLE_FILE = '0-0.parquet';
 export function fragmentCall(order: FragmentRequest, place: string): FragmentCall {
   const { folder, output, fragment, rowsMax } = order;
   const { sandbox, inputs, ranges } = sandboxOf(order, place);
-  const pins = pinsOf(order, sandbox);
   const placed = { ...order, inputs, ranges };
   const query = outputQuery(placed);
   const head = {
     name: 'fragment',
-    sandbox: pins === null ? sandbox : { ...sandbox, pins },
+    sandbox: {
+      ...sandbox,
+      ...(order.scope === undefined ? {} : { scope: order.scope }),
+      ...(isPinned(sandbox, order) ? { keepsFooters: true } : {}),
+    },
     timeZone: order.session.timeZone,
     setup: setupOf(order),
     custom: customRun(placed),
@@ -97,15 +101,13 @@ function sandboxOf(order: FragmentRequest, place: string): Placed {
   const files = [
     ...Object.values(ranges).flat(),
     ...fragment.tables.flatMap((table) => table.files),
-  ]
-    .map(({ path }) => path)
-    .filter((path) => !isCut.has(path));
+  ].filter(({ path }) => !isCut.has(path));
   const linked = Object.entries(inputs).map(
     ([relation, paths]) => [relation, linksIn(place, paths)] as const,
   );
   return {
     sandbox: {
-      files: [...new Set(files)],
+      files: openFiles(files),
       links: [...cuts, ...linked.flatMap(([, links]) => links)],
     },
     ranges,
@@ -119,21 +121,12 @@ function sandboxOf(order: FragmentRequest, place: string): Placed {
 const CACHED_FILES_MAX = 32;
 const CACHED_BYTES_MAX = 2 ** 30;
 
-/** What identifies the files of a fragment that reads nothing but them; null for others. */
-function pinsOf(order: FragmentRequest, { files, links }: Sandbox): string | null {
-  const { fragment, ranges } = order;
-  if (files.length === 0 || files.length > CACHED_FILES_MAX || links.length > 0) return null;
+/** Whether the fragment reads nothing but pinned files, and few of them. */
+function isPinned({ files, links }: Sandbox, { fragment, ranges }: FragmentRequest): boolean {
+  if (files.length === 0 || files.length > CACHED_FILES_MAX || links.length > 0) return false;
   const all = [...Object.values(ranges).flat(), ...fragment.tables.flatMap((table) => table.files)];
-  const pins = new Map(
-    all.map(({ path, bytes, mtimeNs, footer }) => [path, { bytes, mtimeNs, footer }]),
-  );
-  const bytes = [...pins.values()].reduce((sum, pin) => sum + pin.bytes, 0);
-  return bytes > CACHED_BYTES_MAX
-    ? null
-    : [...pins]
-        .map((pin) => JSON.stringify(pin))
-        .toSorted()
-        .join('\n');
+  const sizes = new Map(all.map(({ path, bytes }) => [path, bytes]));
+  return [...sizes.values()].reduce((sum, bytes) => sum + bytes, 0) <= CACHED_BYTES_MAX;
 }
 
 function cutOut(range: FileRange, place: string, cuts: SandboxLink[]): FileRange {

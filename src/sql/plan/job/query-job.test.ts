@@ -229,6 +229,7 @@ describe('options of a query', () => {
     stragglerFactor: 5,
     timeoutMs: 9_000,
     memoryBytes: 1_000,
+    scope: 'of some tables',
     processors: 9,
   }).document;
 
@@ -237,7 +238,9 @@ describe('options of a query', () => {
     expect(job.maxParallel).toBe(32);
     expect(tasks.map(({ priority }) => priority)).toEqual(tasks.map(() => 1));
     expect(tasks.at(-1)?.options).toMatchObject({ retry: { maxAttempts: 7 }, stragglerFactor: 5 });
-    expect(JSON.parse(tasks.at(-1)?.input ?? '')).toMatchObject({ memoryBytes: 1_000 });
+    expect(JSON.parse(tasks.at(-1)?.input ?? '')).toMatchObject({
+      ...{ memoryBytes: 1_000, scope: 'of some tables' },
+    });
   });
 
   test('give each task of a stage its share of the processors, and the only one all of them', () => {

@@ -56,6 +56,8 @@ export interface QueryJobOptions {
   readonly timeoutMs: number | null;
   /** For DuckDB in each task; null for the node's share per slot. */
   readonly memoryBytes: number | null;
+  /** See `FragmentTask`. */
+  readonly scope: string | null;
   /** The cluster memory that the query needs to be admitted; null to derive it from `memoryBytes`. */
   readonly admissionBytes: number | null;
   readonly maxParallel: number;
@@ -73,6 +75,7 @@ export const QUERY_JOB_DEFAULTS: QueryJobOptions = {
   stragglerFactor: null,
   timeoutMs: null,
   memoryBytes: null,
+  scope: null,
   admissionBytes: null,
   maxParallel: 32,
   processors: null,
@@ -321,6 +324,7 @@ class TaskWriter {
       ...this.#filters.fields(id),
       requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,
+      ...(this.#options.scope === null ? {} : { scope: this.#options.scope }),
       ...(this.#groupings.has(id) ? decidedFields(stage) : this.#share(tasks)),
     };
   }

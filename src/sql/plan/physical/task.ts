@@ -39,6 +39,8 @@ export interface FragmentTask {
   readonly keys?: { readonly columns: readonly number[]; readonly tasks: number };
   /** Custom operators that the node must have. */
   readonly requires: readonly string[];
+  /** Equal for queries that may name the same tables; their fragments may share what engines keep open. Absent for no others. */
+  readonly scope?: string;
   /** For DuckDB; null for the node's share per slot. */
   readonly memoryBytes: number | null;
   /** Its share of the cluster's processors while all tasks of its stage run; absent if it may have all of its node. */
