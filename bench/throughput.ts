@@ -6,7 +6,6 @@ import { startGraphile } from './cluster/graphile.ts';
 import { startMillrace } from './cluster/millrace.ts';
 import { canWeigh, cpuSeconds } from './cluster/proc.ts';
 import { startRaw } from './cluster/raw.ts';
-import { TUNED_NODE } from './cluster/tuning.ts';
 import { figure, ratio } from './figures.ts';
 import type { Benchmark, Figure } from './figures.ts';
 
@@ -31,7 +30,7 @@ export const throughput: Benchmark = {
   summary:
     'no-op jobs a second through leader, PostgreSQL and two workers, against graphile-worker',
   settings: {
-    'all processes': `NODE_OPTIONS=${TUNED_NODE['NODE_OPTIONS']}`,
+    'all processes': 'Node.js as it comes, no NODE_OPTIONS',
     millrace: `1 leader, ${WORKERS} workers with ${SLOTS} slots, jobs over gRPC`,
     'millrace-http': 'the same, jobs by the HTTP client that is shipped',
     'millrace, keep none': 'nothing remains of a job, as with graphile-worker, but for its events',
@@ -51,22 +50,17 @@ export const throughput: Benchmark = {
       const contender = await start(await database.create(name));
       entrants.push({ contender, database: name, submitted: 0, ...nothingMeasured() });
     };
-    const environment = TUNED_NODE;
     try {
-      await enter('millrace', (url) =>
-        startMillrace({ url, workers: WORKERS, slots: SLOTS, environment }),
-      );
+      await enter('millrace', (url) => startMillrace({ url, workers: WORKERS, slots: SLOTS }));
       await enter('millrace_http', (url) =>
-        startMillrace({ url, workers: WORKERS, slots: SLOTS, environment, over: 'http' }),
+        startMillrace({ url, workers: WORKERS, slots: SLOTS, over: 'http' }),
       );
       await enter('millrace_unkept', (url) =>
-        startMillrace({ url, workers: WORKERS, slots: SLOTS, environment, keep: 'none' }),
+        startMillrace({ url, workers: WORKERS, slots: SLOTS, keep: 'none' }),
       );
       if (process.env['BENCH_ALONE'] === undefined) {
-        await enter('graphile', (url) =>
-          startGraphile({ url, kind: 'tuned', workers: WORKERS, environment }),
-        );
-        await enter('raw', (url) => startRaw(url, WORKERS, environment));
+        await enter('graphile', (url) => startGraphile({ url, kind: 'tuned', workers: WORKERS }));
+        await enter('raw', (url) => startRaw(url, WORKERS));
       }
       await compete(entrants, database, { jobs, rounds: quick ? 1 : 5 }, say);
       for (const { contender, submitted } of entrants) await contender.audit(submitted);

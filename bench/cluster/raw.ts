@@ -8,17 +8,13 @@ import { INSERT, LIVE, PLANS, TABLE } from './raw-sql.ts';
 const WORKER = fileURLToPath(new URL('raw-process.ts', import.meta.url));
 
 /** What this server can do at most: batches of bare SQL from as many processes. */
-export async function startRaw(
-  url: string,
-  processes: number,
-  environment: Readonly<Record<string, string>>,
-): Promise<Contender> {
+export async function startRaw(url: string, processes: number): Promise<Contender> {
   const sql = postgres(url, { max: 2, fetch_types: false, onnotice: () => {}, connection: PLANS });
   await sql.unsafe(TABLE);
   const command = ['--import', 'tsx', WORKER, url];
   const workers: BenchProcess[] = [];
   for (let at = 0; at < processes; at += 1) {
-    workers.push((await BenchProcess.start(command, 'ready', environment)).process);
+    workers.push((await BenchProcess.start(command, 'ready')).process);
   }
   const signal = (name: NodeJS.Signals): void => workers.forEach((worker) => worker.kill(name));
   let isPaused = false;

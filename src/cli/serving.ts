@@ -1,50 +1,41 @@
 /** The common part of `up`, `dev` and `serve`: a node from its start to the signal that ends it. */
 import type { Config } from '../node/config/index.ts';
-import {
-  compileEarly,
-  deferred,
-  keepFilesPrivate,
-  type LogAbout,
-  processLog,
-} from '../kit/index.ts';
-import type { ServerNode } from '../node/server/index.ts';
-import type { Store } from '../scheduler/store/index.ts';
+import { compileEarly, keepFilesPrivate, type LogAbout, processLog } from '../kit/index.ts';
+import { NodeThread, type StorePlace } from '../node/thread/index.ts';
 import type { Reply } from './command.ts';
 import { exit, type ExitCode } from './exit.ts';
 import { aborted } from './interruption.ts';
-import { openOrCreate, storePlace } from './store-place.ts';
+import { makeFolderFor, storePlace } from './store-place.ts';
 
-/**
- * Runs beside the node, from before its worker starts; `ready` settles when it works. The returned function ends it.
- */
-type Beside = (node: ServerNode, say: (line: string) => void, ready: Promise<void>) => () => void;
+/** Runs beside the node, from before its worker starts. The returned function ends it. */
+type Beside = (node: NodeThread, say: (line: string) => void) => () => void;
 
 /** A single node with everything, on a file of its own. */
 export async function upUntil(
-  config: Config,
+  { node, sources }: Config,
   reply: Reply,
   signal: AbortSignal,
   beside?: Beside,
 ): Promise<ExitCode> {
   keepFilesPrivate();
-  const { store } = await openOrCreate(storePlace({ data: config.node.data }, {}));
+  const place = storePlace({ data: node.data }, {});
+  makeFolderFor(place);
   // No other node can lead on a file of its own: there is nothing to wait for.
-  const node = { ...config.node, role: 'leader' as const };
-  return serveUntil({ ...config, node }, store, reply, signal, beside);
+  const alone = { node, sources: { ...sources, flags: { ...sources.flags, role: 'leader' } } };
+  return serveUntil(alone, place, reply, signal, beside);
 }
 
-/** `beside` is begun when the node is ready, and ended with what it answers. */
+/** The node is in a thread; this one waits for signals. */
 export async function serveUntil(
-  config: Config,
-  store: Store | null,
+  { node: settings, sources }: Pick<Config, 'node' | 'sources'>,
+  place: StorePlace | null,
   reply: Reply,
   signal: AbortSignal,
   beside: Beside = () => () => {},
 ): Promise<ExitCode> {
-  keepFilesPrivate();
+  const fileMask = keepFilesPrivate();
   compileEarly();
-  const { ServerNode } = await import('../node/server/index.ts');
-  const { logFormat: format, logLevel: level, nodeId } = config.node;
+  const { logFormat: format, logLevel: level, nodeId } = settings;
   const about: LogAbout = { pid: process.pid, ...(nodeId === undefined ? {} : { node: nodeId }) };
   const say = processLog({
     format,
@@ -53,23 +44,18 @@ export async function serveUntil(
     write: (text) => void process.stderr.write(text),
     about,
   });
-  const node = await ServerNode.start({ config, store, environment: process.env, say }).catch(
-    async (error: unknown) => {
-      await store?.close();
-      throw error;
-    },
-  );
-  about.node = node.nodeId;
-  const ended = Promise.race([aborted(signal), orphaned()]).then(() => 'ended' as const);
-  const isReady = deferred();
-  const end = beside(node, say, isReady.promise);
+  const environment = { ...process.env };
+  const node = new NodeThread({ sources, place, environment, fileMask, say });
+  const addresses = await node.listening;
+  about.node = addresses.nodeId;
+  const ended = Promise.race([aborted(signal), orphaned(), node.lost]).then(() => 'ended' as const);
+  const end = beside(node, say);
   try {
-    const first = await Promise.race([node.ready().then(() => 'ready' as const), ended]);
+    const first = await Promise.race([node.ready.then(() => 'ready' as const), ended]);
     if (first === 'ready') {
-      isReady.resolve();
-      const { url, grpc } = node.addresses;
+      const { url, grpc } = addresses;
       reply.say(`millrace ready ${url}`);
-      reply.answer({ ready: true, nodeId: node.nodeId, url, grpc });
+      reply.answer({ ready: true, nodeId: about.node, url, grpc });
       // Every line of a log for machines is an object.
       if (format === 'json') say(`Dashboard: ${url}/`);
       else reply.note(`Dashboard: ${url}/`);

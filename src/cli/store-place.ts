@@ -59,9 +59,9 @@ export async function openOrCreate(place: StorePlace): Promise<{
   readonly store: Store;
   /** Once closed: takes away a file that was made here. */ readonly discard: () => void;
 }> {
+  makeFolderFor(place);
   if (place.kind === 'postgres') return { store: await open(place, true), discard: () => {} };
   const { path } = place;
-  makeFolder(dirname(path));
   const isNew = !existsSync(path);
   const store = await open(place, true);
   const discard = (): void => {
@@ -86,6 +86,11 @@ export async function migrateStore(
   if (mayCreate) makeFolder(dirname(place.path));
   else requireFile(place.path);
   return migrateDuckdb({ path: place.path }, use);
+}
+
+/** Of a store that may be made. */
+export function makeFolderFor(place: StorePlace): void {
+  if (place.kind === 'duckdb') makeFolder(dirname(place.path));
 }
 
 function makeFolder(folder: string): void {

@@ -35,7 +35,6 @@ export {
   closeToOthers,
   keepFilesPrivate,
   makePrivateFolder,
-  withOriginalMask,
 } from './private-files.ts';
 export { isAlive } from './process-alive.ts';
 export { SecretRedactor } from './redact-secrets.ts';

@@ -28,20 +28,10 @@ export function closeToOthers(file: string): void {
 let before: number | null = null;
 
 /** From now on whatever this process writes is for its user only, also what libraries write. Not for a process
- * that runs the code of users. */
-export function keepFilesPrivate(): void {
+ * that runs the code of users: for those that it starts, the mask that it began with is returned. */
+export function keepFilesPrivate(): number {
   before ??= process.umask(OTHERS);
-}
-
-/** A process that is started within has the rights for its files that this one began with. */
-export function withOriginalMask<T>(start: () => T): T {
-  if (before === null) return start();
-  const own = process.umask(before);
-  try {
-    return start();
-  } finally {
-    process.umask(own);
-  }
+  return before;
 }
 
 /** Level by level: with `recursive` Node.js never returns for a path where nothing can be made, such as one below /proc. */

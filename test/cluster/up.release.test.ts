@@ -120,3 +120,27 @@ test('an `up` whose module cannot be loaded says which and ends with 2', async (
   expect(said.err).toContain('none.js');
   expect(said.err).toContain('--slots 0');
 });
+
+test('a node whose thread dies ends its process, says why, and can be started again', async () => {
+  const solo = await single();
+  const file = solo.file('die');
+  // In the thread of the node only: not around it, and not in its worker.
+  const bomb = `
+    import { existsSync } from 'node:fs';
+    import { workerData } from 'node:worker_threads';
+    const look = () => { if (existsSync(${JSON.stringify(file)})) throw new Error('a defect of the node'); };
+    if (workerData?.place) setInterval(look, 20).unref();`;
+  const first = solo.start({
+    NODE_OPTIONS: `--import=data:text/javascript,${encodeURIComponent(bomb)}`,
+  });
+  await first.line(/^millrace ready/);
+  const { id } = await solo.client.submit({ tasks: [{ id: 'a', executor: 'note' }] });
+  writeFileSync(file, '');
+  await stderrLine(first, /The node of this process has ended\. a defect of the node\./);
+  expect(await first.exited).toEqual({ code: 1, signal: null });
+  const second = solo.start();
+  await second.line(/^millrace ready/);
+  expect(await solo.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  expect(await second.stop()).toEqual({ code: 0, signal: null });
+  await expectCleanFolder(solo);
+});

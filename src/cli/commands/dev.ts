@@ -34,8 +34,8 @@ export const command: CommandModule = {
     }
     const { reloadOnChange } = await import('../dev/reloading.ts');
     const { upUntil } = await import('../serving.ts');
-    return upUntil(config, reply, signal, (node, say, ready) =>
-      reloadOnChange(config.node.modules, () => ready.then(() => node.replaceWorker()), say),
+    return upUntil(config, reply, signal, (node, say) =>
+      reloadOnChange(config.node.modules, () => node.ready.then(() => node.replaceWorker()), say),
     );
   },
 };

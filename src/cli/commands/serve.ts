@@ -3,7 +3,7 @@ import { MillraceError } from '../../scheduler/core/index.ts';
 import type { CommandModule } from '../command.ts';
 import { serveUntil } from '../serving.ts';
 import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
-import type { Store } from '../../scheduler/store/index.ts';
+import type { StorePlace } from '../../node/thread/index.ts';
 
 export const command: CommandModule = {
   examples: [
@@ -33,12 +33,12 @@ export const command: CommandModule = {
   },
   async run(cli, reply, signal) {
     const config = configFor(cli, process.env);
-    return serveUntil(config, await openCluster(config), reply, signal);
+    return serveUntil(config, placeFor(config), reply, signal);
   },
 };
 
 /** Null for an observer that watches from afar. */
-async function openCluster({ core, node }: Config): Promise<Store | null> {
+function placeFor({ node }: Config): StorePlace | null {
   const { database, role, servers } = node;
   if (database === undefined) {
     if (role === 'observer' && servers.length > 0) return null;
@@ -48,7 +48,5 @@ async function openCluster({ core, node }: Config): Promise<Store | null> {
       todo: 'Set it with --database postgres://..., or use `millrace up` for a single node.',
     });
   }
-  const { openPostgresStore } = await import('../../scheduler/store/index.ts');
-  const watches = role === 'observer';
-  return openPostgresStore({ url: database, migrate: !watches, ttlHintMs: core.leaderTtlMs });
+  return { kind: 'postgres', url: database };
 }

@@ -1,5 +1,6 @@
 import { writeSync } from 'node:fs';
 import { compileEarly, processLog } from '../../kit/index.ts';
+import { InvalidArgumentError, Option } from 'commander';
 import type { CommandModule } from '../command.ts';
 import { exit } from '../exit.ts';
 import { ACCESS_SETTINGS, configFor, declareSettings, EXECUTOR_SETTINGS } from '../settings.ts';
@@ -10,6 +11,8 @@ export const command: CommandModule = {
     'millrace worker --server a:7071,b:7071 --capability gpu=nvidia --expect train',
   ],
   declare(cli) {
+    // A node tells its own worker; people have a shell for that.
+    cli.addOption(new Option('--file-mask <octal>').argParser(fileMask).hideHelp());
     declareSettings(cli, [
       'servers',
       'nodeId',
@@ -37,6 +40,8 @@ export const command: CommandModule = {
     ]);
   },
   async run(cli, reply, signal) {
+    const { fileMask } = cli.opts<{ fileMask?: number }>();
+    if (fileMask !== undefined) process.umask(fileMask);
     const { node, core, isGiven } = configFor(cli, process.env);
     compileEarly();
     const { runWorkerProcess } = await import('../../node/worker/index.ts');
@@ -80,6 +85,13 @@ export const command: CommandModule = {
     return exit.done;
   },
 };
+
+const OCTAL = 8;
+
+function fileMask(text: string): number {
+  if (/^[0-7]{1,3}$/.test(text)) return Number.parseInt(text, OCTAL);
+  throw new InvalidArgumentError('It must be an octal number such as 022.');
+}
 
 /** What is said once it is ready: every line of a log for machines is an object. */
 function newsWith(format: 'text' | 'json', nodeId: string): (line: string) => void {

@@ -1,25 +1,26 @@
-/** The caller's side of the thread in which a runtime's node lives. */
-import { resolve } from 'node:path';
+/** The node of a runtime: a thread of the caller's process, and the folder that it owns. */
+import { join, resolve } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
-import type { MessagePort, Worker as Thread } from 'node:worker_threads';
+import type { MessagePort } from 'node:worker_threads';
+import { defined, makePrivateFolder } from '../../kit/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { deferred, startThread } from '../../kit/index.ts';
-import type { Deferred } from '../../kit/index.ts';
-import type { FromNode, NodeThreadData, ToNode } from './node-messages.ts';
+import type { Flags } from '../../node/config/index.ts';
+import { type Failure, NodeThread, type StorePlace } from '../../node/thread/index.ts';
 
-export interface EmbeddedNodeOptions extends NodeThreadData {
+export interface EmbeddedNodeOptions {
+  /** Null keeps everything in memory. */
+  readonly data: string | null;
+  /** A PostgreSQL database that has everything instead; null for none. */
+  readonly database: string | null;
+  readonly flags: Flags;
+  /** The token that every caller must show; null for none. */
+  readonly token: string | null;
   readonly say: (line: string) => void;
   /** It ended without being asked to. */
   readonly onLost: (error: MillraceError) => void;
 }
 
-interface NodeAddresses {
-  readonly url: string;
-  readonly grpc: string;
-}
-
-/** For the short-lived objects of a list of jobs: a node with Node.js's 48 MiB spends twice as long on collecting them. */
-const YOUNG_MB = 192;
+const FILE = 'millrace.duckdb';
 
 /** A thread that was asked to stop and still runs after this long is ended. */
 const STOP_MS = 10_000;
@@ -40,16 +41,29 @@ export class EmbeddedNode {
     // With a database, the folder only has what no other process needs.
     const isOwner = options.data !== null && options.database === null;
     const folder = options.data === null || !isOwner ? null : resolve(options.data);
-    if (folder !== null && folders.has(folder)) throw inUse(folder, 'this process');
-    if (folder !== null) folders.add(folder);
-    const thread = new NodeThread({ ...options, data: folder }, () => {
-      if (folder !== null) folders.delete(folder);
+    if (folder !== null) claim(folder);
+    const thread = new NodeThread({
+      // Only the caller's options count: an embedded node shares its environment with another program.
+      sources: { flags: options.flags, folder: import.meta.dirname },
+      environment: {},
+      place: placeOf(folder, options.database),
+      ...defined({ token: options.token ?? undefined }),
+      // Its clients know the protocol.
+      hasReflection: false,
+      // The one in the thread of the caller.
+      hasWorkerElsewhere: true,
+      say: (line) => options.say(line),
+      explain: (failure) => explained(failure, folder, options.database),
+      onExit: () => {
+        if (folder !== null) folders.delete(folder);
+      },
     });
-    const addresses = await thread.ready;
-    return new EmbeddedNode(thread, addresses);
+    thread.lost.catch((error: MillraceError) => options.onLost(gone(error)));
+    await thread.ready;
+    return new EmbeddedNode(thread, await thread.listening);
   }
 
-  private constructor(thread: NodeThread, { url, grpc }: NodeAddresses) {
+  private constructor(thread: NodeThread, { url, grpc }: { url: string; grpc: string }) {
     this.#thread = thread;
     this.url = url;
     this.grpc = grpc;
@@ -64,93 +78,53 @@ export class EmbeddedNode {
 
   /** Resolves when the thread is gone and its folder free. */
   stop(): Promise<void> {
-    return this.#thread.stop();
+    return this.#thread.stop(STOP_MS);
   }
 }
 
-class NodeThread {
-  readonly #options: EmbeddedNodeOptions;
-  readonly #thread: Thread;
-  readonly #ready: Deferred<NodeAddresses> = deferred();
-  readonly #exited: Deferred<void> = deferred();
-  #isReady = false;
-  #isStopping = false;
-  #isGone = false;
-  #failure: MillraceError | null = null;
-
-  constructor(options: EmbeddedNodeOptions, onExit: () => void) {
-    this.#options = options;
-    const { data, database, flags, token } = options;
-    const workerData: NodeThreadData = { data, database, flags, token };
-    this.#thread = startThread(import.meta.url, './node-entry', {
-      ...{ workerData, name: 'millrace' },
-      resourceLimits: { maxYoungGenerationSizeMb: YOUNG_MB },
-    });
-    this.#thread.on('message', (message: FromNode) => this.#heard(message));
-    this.#thread.on('error', (error) => {
-      this.#failure ??= lost(error.message);
-    });
-    this.#thread.on('exit', (code) => {
-      onExit();
-      this.#ended(code);
+function claim(folder: string): void {
+  if (folders.has(folder)) throw folderInUse(folder, 'this process');
+  try {
+    makePrivateFolder(folder);
+  } catch (cause) {
+    const why = cause instanceof Error ? cause.message : String(cause);
+    throw new MillraceError({
+      code: 'bad_setting',
+      what: `Cannot use ${folder} as the data folder of a runtime.`,
+      why,
+      cause,
     });
   }
-
-  get ready(): Promise<NodeAddresses> {
-    return this.#ready.promise;
-  }
-
-  serve(port: MessagePort): void {
-    this.#thread.postMessage(port satisfies ToNode, [port]);
-  }
-
-  /** One that has ended by itself has reported that already. */
-  async stop(): Promise<void> {
-    if (this.#isGone) return;
-    this.#isStopping = true;
-    // Nothing is handed over.
-    this.#thread.postMessage('stop' satisfies ToNode, []);
-    const timer = setTimeout(() => void this.#thread.terminate(), STOP_MS);
-    await this.#exited.promise;
-    clearTimeout(timer);
-    if (this.#failure !== null) throw this.#failure;
-  }
-
-  #heard(message: FromNode): void {
-    switch (message.type) {
-      case 'ready':
-        this.#isReady = true;
-        this.#ready.resolve(message);
-        return;
-      case 'said':
-        this.#options.say(message.line);
-        return;
-      case 'failed':
-        this.#failure = failureOf(message, this.#options.data);
-        return;
-    }
-  }
-
-  #ended(code: number): void {
-    const error = this.#failure ?? lost(`its thread ended with code ${code}`);
-    this.#isGone = true;
-    this.#exited.resolve();
-    // Only now, because the caller may try again on the same folder.
-    if (!this.#isReady) this.#ready.reject(error);
-    else if (!this.#isStopping) this.#options.onLost(error);
-  }
+  folders.add(folder);
 }
 
-function failureOf(
-  { error }: Extract<FromNode, { type: 'failed' }>,
-  data: string | null,
+function placeOf(folder: string | null, database: string | null): StorePlace {
+  if (database !== null) return { kind: 'postgres', url: database };
+  if (folder === null) return { kind: 'memory' };
+  return { kind: 'duckdb', path: join(folder, FILE) };
+}
+
+function explained(
+  { error, leads }: Failure,
+  folder: string | null,
+  database: string | null,
 ): MillraceError {
-  if (error.code !== 'store_locked' || data === null) return new MillraceError(error);
-  const holder = /the process \d+/.exec(error.what)?.[0] ?? 'another process';
-  return inUse(data, holder);
+  // A process that has died is replaced soon. One that lives goes on leading.
+  if (error.code === 'not_leader' && database !== null) return databaseInUse(leads);
+  if (error.code !== 'store_locked' || folder === null) return new MillraceError(error);
+  return folderInUse(folder, /the process \d+/.exec(error.what)?.[0] ?? 'another process');
 }
 
-function inUse(folder: string, holder: string): MillraceError {
+function gone({ why }: MillraceError): MillraceError {
+  return new MillraceError({
+    code: 'unreachable',
+    what: 'The node of this runtime has ended.',
+    ...defined({ why }),
+    todo: 'Create a new runtime; everything committed is in its data folder.',
+  });
+}
+
+function folderInUse(folder: string, holder: string): MillraceError {
   return new MillraceError({
     code: 'store_locked',
     what: `The folder ${folder} is already in use by ${holder}.`,
@@ -161,11 +135,13 @@ function inUse(folder: string, holder: string): MillraceError {
   });
 }
 
-function lost(why: string): MillraceError {
+function databaseInUse(leads: Failure['leads']): MillraceError {
+  const at = leads === null || leads.url === null ? '' : ` at ${leads.url}`;
+  const who = leads === null ? 'another process' : `node ${leads.nodeId}${at}`;
   return new MillraceError({
-    code: 'unreachable',
-    what: 'The node of this runtime has exited.',
-    why: `${why.replace(/\.$/, '')}.`,
-    todo: 'Create a new runtime; everything committed is in its data folder.',
+    code: 'store_locked',
+    what: `The database is already in use by ${who}.`,
+    why: 'One runtime at a time owns a database.',
+    todo: 'Use that one: connect(url). For several nodes on one database, run `millrace serve`.',
   });
 }

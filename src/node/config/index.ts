@@ -5,7 +5,7 @@
  * where it is read; the scheduler's own defaults and relations live in the core.
  */
 export { loadConfig } from './load.ts';
-export type { Config, EffectiveSetting, Flags } from './load.ts';
+export type { Config, ConfigSources, EffectiveSetting, Flags } from './load.ts';
 export type { NodeRole, NodeSettings } from './node-settings.ts';
 export { entryOf, environmentName, flagName, settingNames } from './table.ts';
 export type { AllSettings, SettingName } from './table.ts';

@@ -50,6 +50,8 @@ export interface EffectiveSetting {
 export interface Config {
   readonly core: Settings;
   readonly node: NodeSettings;
+  /** What it was put together from. */
+  readonly sources: ConfigSources;
   /** The file that was read, if any. */
   readonly file: string | undefined;
   readonly effective: () => readonly EffectiveSetting[];
@@ -91,10 +93,14 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   // A node that does not say how many slots it has gets what the cluster's setting says.
   const slots = chosen.get('slotsPerNode');
   if (chosen.get('slots')?.source === 'default' && slots) chosen.set('slots', slots);
-  return configOf(chosen, file?.path);
+  return configOf(chosen, sources, file?.path);
 }
 
-function configOf(chosen: ReadonlyMap<SettingName, Chosen>, file: string | undefined): Config {
+function configOf(
+  chosen: ReadonlyMap<SettingName, Chosen>,
+  sources: ConfigSources,
+  file: string | undefined,
+): Config {
   // Each value was read by the kind that its entry in the table names: the types agree.
   const pick = <T>(table: T): unknown =>
     Object.fromEntries(
@@ -110,6 +116,7 @@ function configOf(chosen: ReadonlyMap<SettingName, Chosen>, file: string | undef
   return {
     core,
     node,
+    sources,
     file,
     effective: () => effectiveSettings(chosen),
     isGiven: (name) => chosen.get(name)?.source !== 'default',

@@ -43,6 +43,8 @@ export interface NodeOptions {
   readonly hasReflection?: boolean;
   /** Its worker runs outside of this node and registers under the node's id. The node must not register, too. */
   readonly hasWorkerElsewhere?: boolean;
+  /** For what handlers write, where this process keeps its own files private. */
+  readonly fileMask?: number | undefined;
 }
 
 /** For the exporters of the user's spans. */
@@ -157,12 +159,12 @@ export class ServerNode {
   async ready(): Promise<void> {
     await this.#part.ready;
     if (this.#isStopping) return;
-    const { config, environment, say, print } = this.#options;
+    const { config, environment, say, print, fileMask } = this.#options;
     if (config.node.role !== 'observer' && config.node.slots > 0) {
       this.#worker = new WorkerSupervisor({
         clock: systemClock,
         nodeId: this.nodeId,
-        flagsFor: (nodeId) => workerFlags(config.node, nodeId, this.#localGrpc),
+        flagsFor: (nodeId) => workerFlags(config.node, nodeId, this.#localGrpc, fileMask),
         // For handlers that submit jobs: `connect()` finds the server there.
         environment: { ...environment, MILLRACE_SERVER: this.#listeners.addresses.url },
         drainMs: config.node.drainMs,

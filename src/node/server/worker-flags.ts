@@ -36,9 +36,17 @@ const LISTS = [
   'allowEnv',
 ] as const satisfies readonly SettingName[];
 
-/** The command line of the worker of this node. */
-export function workerFlags(node: NodeSettings, nodeId: string, grpc: string): string[] {
+const OCTAL = 8;
+
+/** The command line of the worker of this node. Its handlers write files with `fileMask`, as the user who started the node would. */
+export function workerFlags(
+  node: NodeSettings,
+  nodeId: string,
+  grpc: string,
+  fileMask?: number,
+): string[] {
   const flags = ['--server', grpc, '--node-id', nodeId, '--listen', `${bracketed(node.host)}:0`];
+  if (fileMask !== undefined) flags.push(`--file-mask=${fileMask.toString(OCTAL)}`);
   // Others find the worker where they find the node: a wildcard is not an address to fetch from.
   if (node.advertise === undefined && isWildcard(node.host))
     flags.push(`--advertise=${grpc.slice(0, grpc.lastIndexOf(':'))}`);

@@ -9,7 +9,7 @@ import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { fileURLToPath } from 'node:url';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import { deferred, endProcess, withOriginalMask } from '../../kit/index.ts';
+import { deferred, endProcess } from '../../kit/index.ts';
 import type { Clock, Deferred } from '../../kit/index.ts';
 
 export interface WorkerProcessOptions {
@@ -78,14 +78,11 @@ export class WorkerProcess {
     const { flags, environment, clock, print } = this.#options;
     this.#startedAtMs = clock.monotonicMs();
     const said = print === undefined ? STDERR : 'pipe';
-    // Handlers write files as the user who started the node would.
-    const child = withOriginalMask(() =>
-      spawn(process.execPath, [COMMAND, 'worker', ...flags], {
-        // It has no business with the database. The channel tells it when its parent is gone.
-        env: { ...environment, MILLRACE_DATABASE: '' },
-        stdio: ['ignore', said, said, 'ipc'],
-      }),
-    );
+    const child = spawn(process.execPath, [COMMAND, 'worker', ...flags], {
+      // It has no business with the database. The channel tells it when its parent is gone.
+      env: { ...environment, MILLRACE_DATABASE: '' },
+      stdio: ['ignore', said, said, 'ipc'],
+    });
     this.#child = child;
     // One that was asked to leave and did not get to it is followed by one that knows nothing of that.
     const leaving = deferred();

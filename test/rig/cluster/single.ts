@@ -24,7 +24,7 @@ export interface Single {
   readonly effects: EffectsLog;
   readonly client: TestClient;
   file(name: string): string;
-  start(): TestProcess;
+  start(environment?: Readonly<Record<string, string>>): TestProcess;
   /** A command against it. */
   run(...args: string[]): Promise<CommandResult>;
 }
@@ -44,9 +44,9 @@ export async function single(): Promise<Single> {
     effects,
     client: new TestClient(() => [url]),
     file: (name) => join(folder, name),
-    start: () =>
+    start: (environment = {}) =>
       TestProcess.start(['up', '--data', data, ...args, '--module', MODULE], {
-        environment: { ...settingsEnvironment(), [EFFECTS_FILE]: effects.file },
+        environment: { ...settingsEnvironment(), [EFFECTS_FILE]: effects.file, ...environment },
       }),
     run: (name = '', ...rest) => millrace([name, '--server', url, ...rest]),
   };
