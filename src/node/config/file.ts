@@ -1,12 +1,20 @@
 /** The configuration file: where it is, and its names and values. Never quotes it: it may hold secrets. */
 import { existsSync, readFileSync, statSync } from 'node:fs';
 import { extname, join, resolve } from 'node:path';
-import { parseDocument } from 'yaml';
+import { createRequire } from 'node:module';
+import type * as yamlPackage from 'yaml';
+import type { Document } from 'yaml';
 import { MillraceError } from '../../scheduler/core/index.ts';
 
 export interface ConfigFile {
   readonly path: string;
   readonly values: Readonly<Record<string, unknown>>;
+}
+
+/** The package is loaded when a file needs it: few have one, and every command reads settings. */
+function parseDocument(text: string): Document.Parsed {
+  const yaml = createRequire(import.meta.url)('yaml') as typeof yamlPackage;
+  return yaml.parseDocument(text);
 }
 
 const FOUND_BY_NAME = ['millrace.config.json', 'millrace.config.yaml', 'millrace.config.yml'];
