@@ -12,6 +12,7 @@ import { rawName } from '../sql/custom-script.ts';
 import { bytesRead } from '../sql/bytes-read.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
+import { sqlTime } from '../sql/sql-time.ts';
 import { statementFault } from '../sql/statement-tree.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
@@ -48,7 +49,7 @@ export class Planner {
     const { sessions, release } = await this.#take(NO_TABLES);
     try {
       const connection = await zoned(work, sessions, NO_TABLES);
-      const { answer } = await treeOf(connection, sql);
+      const answer = await treeOf(connection, sql);
       connection.giveBack();
       if (answer['error'] === true) {
         if (answer['error_type'] === 'not implemented') return [];
@@ -150,6 +151,8 @@ async function planned(
   duckdb: string,
 ): Promise<PlanAnswer> {
   const first = await connect();
+  // Where DuckDB writes no plan with the time of its own.
+  const now = sqlTime();
   const names = {
     tables: tables.map(({ name }) => name),
     functions: functions.flatMap(({ name }) => [name, rawName(name)]),
@@ -165,7 +168,7 @@ async function planned(
     const columns = await columnsOf(first, sql);
     for (const each of [first, second, third]) each.giveBack();
     const none = { plan: null, whyNot: null, estimates: null };
-    return { columns, smallBytes, ...none, session: { timeZone, now: checked.now }, duckdb };
+    return { columns, smallBytes, ...none, session: { timeZone, now }, duckdb };
   }
   const [columns, written, estimates] = await together([
     columnsOf(first, sql),
@@ -180,7 +183,7 @@ async function planned(
     plan,
     whyNot: whyNot !== null && SEVERAL.test(whyNot) ? 'its columns depend on the data' : whyNot,
     estimates: plan === null ? null : estimates,
-    session: { timeZone, now: written.now ?? checked.now },
+    session: { timeZone, now: written.now ?? now },
     duckdb,
   };
 }
@@ -205,7 +208,6 @@ interface KnownNames {
 }
 
 interface Checked {
-  readonly now: string;
   /** One statement to its author, several to DuckDB. */
   readonly isSeveral: boolean;
   /** Null if it is several statements. */
@@ -217,14 +219,14 @@ async function checkStatement(
   sql: string,
   names: KnownNames,
 ): Promise<Checked> {
-  const { now, answer } = await treeOf(connection, sql);
+  const answer = await treeOf(connection, sql);
   if (answer['error'] !== true) {
     checkTree(answer, names);
-    return { now, isSeveral: false, tree: answer['statements'] };
+    return { isSeveral: false, tree: answer['statements'] };
   }
   if (answer['error_type'] !== 'not implemented') throw new Failed(faultOfAnswer(answer, 'plan'));
   const listed = withPivotLists(sql);
-  const { answer: written } = await treeOf(connection, listed);
+  const written = await treeOf(connection, listed);
   if (listed === sql || written['error'] === true) throw new Failed(notSelect(listed !== sql));
   try {
     checkTree(written, names);
@@ -233,19 +235,19 @@ async function checkStatement(
   }
   const { whyNot } = await serialised(connection, sql);
   if (whyNot === null || !SEVERAL.test(whyNot)) throw new Failed(notSelect(false));
-  return { now, isSeveral: true, tree: null };
+  return { isSeveral: true, tree: null };
 }
 
 async function treeOf(
   connection: Connection,
   sql: string,
-): Promise<{ readonly now: string; readonly answer: Readonly<Record<string, unknown>> }> {
-  const [[text, now] = []] = await connection.texts(
-    `SELECT json_serialize_sql(${quotedText(sql)}, skip_null := true, skip_empty := true)::VARCHAR, ${NOW}`,
+): Promise<Readonly<Record<string, unknown>>> {
+  const [[text] = []] = await connection.texts(
+    `SELECT json_serialize_sql(${quotedText(sql)}, skip_null := true, skip_empty := true)::VARCHAR`,
   );
   const answer = parsed(text ?? '');
   if (answer === null) throw new Failed(refused('DuckDB cannot serialise it.'));
-  return { now: String(now), answer };
+  return answer;
 }
 
 function checkTree(answer: Readonly<Record<string, unknown>>, names: KnownNames): void {
