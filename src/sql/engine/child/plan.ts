@@ -1,5 +1,5 @@
 /** Plans a statement without running it, in an instance that is locked to files that it may name as tables. */
-import { quotedName, quotedText } from '../../plan/index.ts';
+import { quotedText } from '../../plan/index.ts';
 import type {
   BindAnswer,
   BindCall,
@@ -20,7 +20,8 @@ import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
 import { contentsOf, exactly, unlessGone } from './sandbox.ts';
 import type { Sessions } from './sessions.ts';
-import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
+import { createViews, meaningsOf } from './views.ts';
+import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
 
 /** The tables and the time zone to plan with. */
 type Place = Omit<PlanCall, 'name' | 'sql' | 'small' | 'readsData'>;
@@ -82,54 +83,27 @@ export class Planner {
     { files, tables, functions, scope }: Place,
     readsData: boolean = false,
   ): Promise<PooledInstance> {
-    const views = tables.map(({ name, select }): [string, string] => [
-      // To DuckDB these are the same name in any case.
-      `view ${name.toLowerCase()}`,
-      JSON.stringify([name, select]),
-    ]);
     const pooled = await this.#instances.take({
       kind: `${readsData ? 'read' : 'plan'} ${JSON.stringify(functions)} ${scope ?? exactly(files, tables)}`,
       files: files.map(({ path }) => path),
-      meanings: new Map([...contentsOf(files), ...views]),
+      meanings: new Map([...contentsOf(files), ...meaningsOf(tables)]),
       hasOneThread: !readsData,
       isPinned: true,
       prepare: (instance) => registerStubs(instance, functions),
     });
     try {
-      await createViews(pooled, tables, files);
+      await createViews(pooled, tables, 'describe');
       return pooled;
-    } catch (error) {
+    } catch (thrown) {
       pooled.release();
-      throw error;
+      const paths = files.map(({ path }) => path);
+      const error = unlessGone(thrown, paths, 'table_missing');
+      throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
     }
   }
 }
 
 const NO_TABLES: Place = { timeZone: 'UTC', files: [], tables: [], functions: [] };
-
-/** Reads footers only. */
-async function createViews(
-  { instance, once }: PooledInstance,
-  tables: PlanCall['tables'],
-  files: PlanCall['files'],
-): Promise<void> {
-  const work = new Work();
-  let connection: Connection | null = null;
-  const create = async (view: string): Promise<void> => {
-    connection ??= await work.connect(instance, 'describe');
-    await connection.run(`CREATE VIEW ${view}`);
-  };
-  try {
-    for (const { name, select } of tables)
-      await once(name, () => create(`${quotedName(name)} AS ${select}`));
-  } catch (thrown) {
-    const paths = files.map(({ path }) => path);
-    const error = unlessGone(thrown, paths, 'table_missing');
-    throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
-  } finally {
-    work.end();
-  }
-}
 
 async function zoned(
   work: Work,
