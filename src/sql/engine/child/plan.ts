@@ -14,6 +14,7 @@ import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { sqlTime } from '../sql/sql-time.ts';
 import { statementFault } from '../sql/statement-tree.ts';
+import { readsClock } from '../sql/volatility.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
@@ -125,7 +126,7 @@ async function planned(
   duckdb: string,
 ): Promise<PlanAnswer> {
   const first = await connect();
-  // Where DuckDB writes no plan with the time of its own.
+  // Where DuckDB writes no plan with a time of its own.
   const now = sqlTime();
   const names = {
     tables: tables.map(({ name }) => name),
@@ -281,18 +282,19 @@ function moved(fault: Fault, by: number): Fault {
 }
 
 interface Written extends Pick<PlanAnswer, 'plan' | 'whyNot'> {
-  /** The value of `now()` in the plan, where DuckDB writes it as a constant. */
+  /** The value of `now()` in the plan, where DuckDB writes it as a constant; null if it is not in there. */
   readonly now: string | null;
 }
 
 async function serialised(connection: Connection, sql: string): Promise<Written> {
+  const now = readsClock(sql) ? NOW : 'NULL';
   try {
-    const [[plan, now = null] = []] = await connection.texts(
-      `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR, ${NOW}`,
+    const [[plan, at = null] = []] = await connection.texts(
+      `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR, ${now}`,
     );
     const read = parsed(plan ?? '');
     if (read === null) return unwritten('it has a constant that DuckDB cannot write into a plan');
-    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null, now };
+    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null, now: at };
     return unwritten(reasonOf(String(read['error_message'])));
   } catch (error) {
     if (!(error instanceof Failed) || error.fault.code === 'interrupted') throw error;
