@@ -19,5 +19,6 @@ export { callText, withQuotedParameters } from './sql/operator-calls.ts';
 export type { FoundCall } from './sql/operator-calls.ts';
 export { tokensOf } from './sql/tokenizer.ts';
 export { commandOf, type Command } from './sql/command.ts';
+export { sqlTime } from './sql/sql-time.ts';
 export { statementOf } from './sql/statement.ts';
 export { isCacheable } from './sql/volatility.ts';

@@ -70,6 +70,12 @@ export interface OpenFile {
   readonly pin: string;
 }
 
+/** A table as a view. */
+export interface TableView {
+  readonly name: string;
+  readonly select: string;
+}
+
 /** What a call can open, besides what it writes itself. */
 export interface Sandbox {
   readonly files: readonly OpenFile[];
@@ -79,6 +85,8 @@ export interface Sandbox {
   readonly scope?: string;
   /** The call reads nothing but `files`, so that their footers may be cached. */
   readonly keepsFooters?: boolean;
+  /** Tables over `files`, where footers are kept: later calls find them there. */
+  readonly views?: readonly TableView[];
 }
 
 export interface SandboxLink {
@@ -186,7 +194,7 @@ export interface PlanCall {
   readonly timeZone: string;
   /** See `Sandbox`. */
   readonly scope?: string;
-  readonly tables: readonly { readonly name: string; readonly select: string }[];
+  readonly tables: readonly TableView[];
   /** Nothing else can be opened, but the files of its scope. */
   readonly files: readonly OpenFile[];
   /** To be planned, it may have to read its tables. */

@@ -6,7 +6,7 @@ import type { CatalogPort } from '../catalog/index.ts';
 import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration, Settings } from '../../scheduler/core/index.ts';
 import type { QueryFigures } from '../../scheduler/contract/index.ts';
-import { isCacheable, withQuotedParameters } from '../engine/index.ts';
+import { isCacheable, sqlTime, withQuotedParameters } from '../engine/index.ts';
 import type { Command, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
@@ -227,7 +227,7 @@ export class SqlPlanner {
     const known = key === null ? null : this.#cache.find(key);
     if (known !== null) {
       this.#hits += 1;
-      return { ...known, session: { ...known.session, now: timeNow() } };
+      return { ...known, session: { ...known.session, now: sqlTime() } };
     }
     const own = text === given ? asked : { ...asked, sql: text, params: [] };
     const isPlain = names.operators.size + names.functions.length === 0;
@@ -368,6 +368,3 @@ function coalesced(plan: QueryPlan, coalesce: Coalescing | null): QueryPlan {
 }
 
 /** In DuckDB's format. */
-function timeNow(): string {
-  return new Date().toISOString().replace('T', ' ').replace('Z', '+00');
-}

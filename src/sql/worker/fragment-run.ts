@@ -241,11 +241,8 @@ export class FragmentRun {
           if (!signal.aborted) await this.#checkRead(inputs);
           throw error;
         });
-        const [, inline] = await bothOf(
-          this.#checkRead(inputs),
-          this.#kind === 'inner' ? Promise.resolve(null) : inlineResult(folder, made),
-        );
-        return { made, inline };
+        await this.#checkRead(inputs);
+        return { made, inline: this.#kind === 'inner' ? null : inlineResult(folder, made) };
       } finally {
         release();
       }

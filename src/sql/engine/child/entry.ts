@@ -15,7 +15,7 @@ import { Planner } from './plan.ts';
 import { sendRows } from './rows.ts';
 import { emptyFolder } from './sandbox.ts';
 import { Failed, Work } from './work.ts';
-import { keepFilesPrivate } from '../../../kit/index.ts';
+import { compileEarly, keepFilesPrivate } from '../../../kit/index.ts';
 
 interface Running {
   readonly work: Work;
@@ -174,6 +174,7 @@ function reportMemory(): void {
   setInterval(report, REPORT_MS).unref();
 }
 
+compileEarly();
 preferToBeKilled();
 reportMemory();
 // Its files are for the worker only.

@@ -1,5 +1,5 @@
 /** Plans a statement without running it, in an instance that is locked to files that it may name as tables. */
-import { quotedName, quotedText } from '../../plan/index.ts';
+import { quotedText } from '../../plan/index.ts';
 import type {
   BindAnswer,
   BindCall,
@@ -12,14 +12,17 @@ import { rawName } from '../sql/custom-script.ts';
 import { bytesRead } from '../sql/bytes-read.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
+import { sqlTime } from '../sql/sql-time.ts';
 import { statementFault } from '../sql/statement-tree.ts';
+import { readsClock } from '../sql/volatility.ts';
 import { boundTypes } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
 import { contentsOf, exactly, unlessGone } from './sandbox.ts';
 import type { Sessions } from './sessions.ts';
-import { type Connection, Failed, type SessionConnection, Work } from './work.ts';
+import { createViews, meaningsOf } from './views.ts';
+import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
 
 /** The tables and the time zone to plan with. */
 type Place = Omit<PlanCall, 'name' | 'sql' | 'small' | 'readsData'>;
@@ -48,7 +51,7 @@ export class Planner {
     const { sessions, release } = await this.#take(NO_TABLES);
     try {
       const connection = await zoned(work, sessions, NO_TABLES);
-      const { answer } = await treeOf(connection, sql);
+      const answer = await treeOf(connection, sql);
       connection.giveBack();
       if (answer['error'] === true) {
         if (answer['error_type'] === 'not implemented') return [];
@@ -81,54 +84,27 @@ export class Planner {
     { files, tables, functions, scope }: Place,
     readsData: boolean = false,
   ): Promise<PooledInstance> {
-    const views = tables.map(({ name, select }): [string, string] => [
-      // To DuckDB these are the same name in any case.
-      `view ${name.toLowerCase()}`,
-      JSON.stringify([name, select]),
-    ]);
     const pooled = await this.#instances.take({
       kind: `${readsData ? 'read' : 'plan'} ${JSON.stringify(functions)} ${scope ?? exactly(files, tables)}`,
       files: files.map(({ path }) => path),
-      meanings: new Map([...contentsOf(files), ...views]),
+      meanings: new Map([...contentsOf(files), ...meaningsOf(tables)]),
       hasOneThread: !readsData,
       isPinned: true,
       prepare: (instance) => registerStubs(instance, functions),
     });
     try {
-      await createViews(pooled, tables, files);
+      await createViews(pooled, tables, 'describe');
       return pooled;
-    } catch (error) {
+    } catch (thrown) {
       pooled.release();
-      throw error;
+      const paths = files.map(({ path }) => path);
+      const error = unlessGone(thrown, paths, 'table_missing');
+      throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
     }
   }
 }
 
 const NO_TABLES: Place = { timeZone: 'UTC', files: [], tables: [], functions: [] };
-
-/** Reads footers only. */
-async function createViews(
-  { instance, once }: PooledInstance,
-  tables: PlanCall['tables'],
-  files: PlanCall['files'],
-): Promise<void> {
-  const work = new Work();
-  let connection: Connection | null = null;
-  const create = async (view: string): Promise<void> => {
-    connection ??= await work.connect(instance, 'describe');
-    await connection.run(`CREATE VIEW ${view}`);
-  };
-  try {
-    for (const { name, select } of tables)
-      await once(name, () => create(`${quotedName(name)} AS ${select}`));
-  } catch (thrown) {
-    const paths = files.map(({ path }) => path);
-    const error = unlessGone(thrown, paths, 'table_missing');
-    throw error instanceof Failed ? new Failed(withoutPosition(error.fault)) : error;
-  } finally {
-    work.end();
-  }
-}
 
 async function zoned(
   work: Work,
@@ -150,6 +126,8 @@ async function planned(
   duckdb: string,
 ): Promise<PlanAnswer> {
   const first = await connect();
+  // Where DuckDB writes no plan with a time of its own.
+  const now = sqlTime();
   const names = {
     tables: tables.map(({ name }) => name),
     functions: functions.flatMap(({ name }) => [name, rawName(name)]),
@@ -165,7 +143,7 @@ async function planned(
     const columns = await columnsOf(first, sql);
     for (const each of [first, second, third]) each.giveBack();
     const none = { plan: null, whyNot: null, estimates: null };
-    return { columns, smallBytes, ...none, session: { timeZone, now: checked.now }, duckdb };
+    return { columns, smallBytes, ...none, session: { timeZone, now }, duckdb };
   }
   const [columns, written, estimates] = await together([
     columnsOf(first, sql),
@@ -180,7 +158,7 @@ async function planned(
     plan,
     whyNot: whyNot !== null && SEVERAL.test(whyNot) ? 'its columns depend on the data' : whyNot,
     estimates: plan === null ? null : estimates,
-    session: { timeZone, now: written.now ?? checked.now },
+    session: { timeZone, now: written.now ?? now },
     duckdb,
   };
 }
@@ -205,7 +183,6 @@ interface KnownNames {
 }
 
 interface Checked {
-  readonly now: string;
   /** One statement to its author, several to DuckDB. */
   readonly isSeveral: boolean;
   /** Null if it is several statements. */
@@ -217,14 +194,14 @@ async function checkStatement(
   sql: string,
   names: KnownNames,
 ): Promise<Checked> {
-  const { now, answer } = await treeOf(connection, sql);
+  const answer = await treeOf(connection, sql);
   if (answer['error'] !== true) {
     checkTree(answer, names);
-    return { now, isSeveral: false, tree: answer['statements'] };
+    return { isSeveral: false, tree: answer['statements'] };
   }
   if (answer['error_type'] !== 'not implemented') throw new Failed(faultOfAnswer(answer, 'plan'));
   const listed = withPivotLists(sql);
-  const { answer: written } = await treeOf(connection, listed);
+  const written = await treeOf(connection, listed);
   if (listed === sql || written['error'] === true) throw new Failed(notSelect(listed !== sql));
   try {
     checkTree(written, names);
@@ -233,19 +210,19 @@ async function checkStatement(
   }
   const { whyNot } = await serialised(connection, sql);
   if (whyNot === null || !SEVERAL.test(whyNot)) throw new Failed(notSelect(false));
-  return { now, isSeveral: true, tree: null };
+  return { isSeveral: true, tree: null };
 }
 
 async function treeOf(
   connection: Connection,
   sql: string,
-): Promise<{ readonly now: string; readonly answer: Readonly<Record<string, unknown>> }> {
-  const [[text, now] = []] = await connection.texts(
-    `SELECT json_serialize_sql(${quotedText(sql)}, skip_null := true, skip_empty := true)::VARCHAR, ${NOW}`,
+): Promise<Readonly<Record<string, unknown>>> {
+  const [[text] = []] = await connection.texts(
+    `SELECT json_serialize_sql(${quotedText(sql)}, skip_null := true, skip_empty := true)::VARCHAR`,
   );
   const answer = parsed(text ?? '');
   if (answer === null) throw new Failed(refused('DuckDB cannot serialise it.'));
-  return { now: String(now), answer };
+  return answer;
 }
 
 function checkTree(answer: Readonly<Record<string, unknown>>, names: KnownNames): void {
@@ -305,18 +282,19 @@ function moved(fault: Fault, by: number): Fault {
 }
 
 interface Written extends Pick<PlanAnswer, 'plan' | 'whyNot'> {
-  /** The value of `now()` in the plan, where DuckDB writes it as a constant. */
+  /** The value of `now()` in the plan, where DuckDB writes it as a constant; null if it is not in there. */
   readonly now: string | null;
 }
 
 async function serialised(connection: Connection, sql: string): Promise<Written> {
+  const now = readsClock(sql) ? NOW : 'NULL';
   try {
-    const [[plan, now = null] = []] = await connection.texts(
-      `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR, ${NOW}`,
+    const [[plan, at = null] = []] = await connection.texts(
+      `SELECT json_serialize_plan(${quotedText(sql)}, optimize := true)::VARCHAR, ${now}`,
     );
     const read = parsed(plan ?? '');
     if (read === null) return unwritten('it has a constant that DuckDB cannot write into a plan');
-    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null, now };
+    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null, now: at };
     return unwritten(reasonOf(String(read['error_message'])));
   } catch (error) {
     if (!(error instanceof Failed) || error.fault.code === 'interrupted') throw error;

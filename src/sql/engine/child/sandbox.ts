@@ -19,6 +19,7 @@ import { OUTPUT, type OpenFile, type Sandbox } from '../messages.ts';
 import { copyLines, type ByteRange } from './copy-lines.ts';
 import type { Instances } from './instances.ts';
 import type { Sessions } from './sessions.ts';
+import { createViews, meaningsOf } from './views.ts';
 import { Failed } from './work.ts';
 
 /** A process that died may have left files there. */
@@ -28,7 +29,7 @@ export function emptyFolder(folder: string): void {
 }
 
 export async function within<T>(
-  { files, links, scope, keepsFooters = false }: Sandbox,
+  { files, links, scope, keepsFooters = false, views = [] }: Sandbox,
   instances: Instances,
   work: (sessions: Sessions) => Promise<T>,
 ): Promise<T> {
@@ -40,18 +41,21 @@ export async function within<T>(
       if (bytes === undefined) link(path, as);
       else await cut(path, as, bytes);
     }
-    const { sessions, release } = await instances.take({
+    const pooled = await instances.take({
       kind:
         files.length === 0
           ? NO_FILES
           : `${keepsFooters ? 'pinned' : 'plain'} ${scope ?? exactly(files)}`,
       files: paths,
-      ...(keepsFooters ? { meanings: contentsOf(files), isPinned: true } : {}),
+      ...(keepsFooters
+        ? { meanings: new Map([...contentsOf(files), ...meaningsOf(views)]), isPinned: true }
+        : {}),
     });
     try {
-      return await work(sessions);
+      await createViews(pooled, views, 'run');
+      return await work(pooled.sessions);
     } finally {
-      release();
+      pooled.release();
     }
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'ENOSPC') throw diskFull(error);

@@ -101,14 +101,13 @@ export class Connection {
 
   /** The rows of a small result whose columns are all VARCHAR. */
   async texts(sql: string): Promise<(string | null)[][]> {
-    const result = await this.run(sql);
-    return (await result.getRows()) as (string | null)[][];
+    const chunks = chunksOf(await this.run(sql));
+    return chunks.flatMap((chunk) => chunk.getRows()) as (string | null)[][];
   }
 
   /** The first column of a result that fits into memory. */
   async firstColumn(sql: string): Promise<readonly unknown[]> {
-    const [first = []] = await (await this.run(sql)).getColumns();
-    return first;
+    return chunksOf(await this.run(sql)).flatMap((chunk) => chunk.getColumnValues(0));
   }
 
   /** The first column, one chunk at a time. */
@@ -152,6 +151,11 @@ export class Connection {
       throw new Failed(faultOf(error, this.#doing));
     }
   }
+}
+
+/** All of a result that is there already. DuckDB's own functions for that go to another thread and back for each chunk, and for the end. */
+function chunksOf(result: DuckDBMaterializedResult): readonly DuckDBDataChunk[] {
+  return Array.from({ length: result.chunkCount }, (_, at) => result.getChunk(at));
 }
 
 export class SessionConnection extends Connection {

@@ -11,7 +11,13 @@ import {
   quotedText,
 } from '../../plan/index.ts';
 import type { FragmentRequest } from '../engine.ts';
-import { type FragmentCall, OUTPUT, type Sandbox, type SandboxLink } from '../messages.ts';
+import {
+  type FragmentCall,
+  OUTPUT,
+  type Sandbox,
+  type SandboxLink,
+  type TableView,
+} from '../messages.ts';
 import { customTable, inputQuery, outputColumns } from './custom-script.ts';
 import type { KeyColumn } from './key-script.ts';
 import { cutIn, linksIn } from './links.ts';
@@ -39,15 +45,17 @@ export function fragmentCall(order: FragmentRequest, place: string): FragmentCal
   const { sandbox, inputs, ranges } = sandboxOf(order, place);
   const placed = { ...order, inputs, ranges };
   const query = outputQuery(placed);
+  const views = fragment.tables.map(({ name, select }) => ({ name, select }));
+  const keepsFooters = isPinned(sandbox, order);
   const head = {
     name: 'fragment',
     sandbox: {
       ...sandbox,
       ...(order.scope === undefined ? {} : { scope: order.scope }),
-      ...(isPinned(sandbox, order) ? { keepsFooters: true } : {}),
+      ...(keepsFooters ? { keepsFooters, views } : {}),
     },
     timeZone: order.session.timeZone,
-    setup: setupOf(order),
+    setup: setupOf(order, keepsFooters ? [] : views),
     custom: customRun(placed),
     requires: order.requires ?? [],
     keys: keyColumns(order),
@@ -136,11 +144,11 @@ function cutOut(range: FileRange, place: string, cuts: SandboxLink[]): FileRange
 }
 
 /** All in one call: each call costs more than the statement itself. */
-function setupOf({ fragment, session }: FragmentRequest): string {
-  const views = fragment.tables.map(
+function setupOf({ fragment, session }: FragmentRequest, views: readonly TableView[]): string {
+  const created = views.map(
     ({ name, select }) => `CREATE TEMP VIEW ${quotedName(name)} AS ${select}`,
   );
-  return [...views, ...clockMacros(fragment.sql, session)].map((each) => `${each}\n;\n`).join('');
+  return [...created, ...clockMacros(fragment.sql, session)].map((each) => `${each}\n;\n`).join('');
 }
 
 /**
