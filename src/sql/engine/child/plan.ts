@@ -13,7 +13,7 @@ import { bytesRead } from '../sql/bytes-read.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { statementFault } from '../sql/statement-tree.ts';
-import { boundTypes } from './bind.ts';
+import { boundTypes, lookedUp } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
@@ -67,10 +67,17 @@ export class Planner {
     const { sessions, release } = await this.#take(call);
     try {
       work.checkAborted();
-      const connection = await zoned(work, sessions, call);
-      const bound = await boundTypes(connection, call.statement);
-      connection.giveBack();
-      return bound;
+      const { statement, lookups } = call;
+      const [first, second] = [
+        await zoned(work, sessions, call),
+        lookups === null ? null : await zoned(work, sessions, call),
+      ];
+      const [bound, keys] = await together([
+        boundTypes(first, statement),
+        second === null || lookups === null ? null : lookedUp(second, lookups),
+        null,
+      ]);
+      return 'fault' in bound || keys === null ? bound : { ...bound, keys };
     } finally {
       release();
     }
@@ -187,7 +194,7 @@ async function planned(
 
 /** Waits for all, so that no connection is closed under its statement. Fails with the first failure in order. */
 async function together<A, B, C>(
-  works: readonly [Promise<A>, Promise<B>, Promise<C>],
+  works: readonly [Promise<A> | A, Promise<B> | B, Promise<C> | C],
 ): Promise<[A, B, C]> {
   await Promise.allSettled(works);
   return Promise.all(works);
