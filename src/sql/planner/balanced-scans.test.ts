@@ -140,4 +140,28 @@ describe('rows are split', () => {
     for (const cuts of await cutsOf(sql)) expect(cuts).toBeUndefined();
     expect(faults).toEqual([]);
   });
+
+  test.each([
+    ['year BETWEEN 10 AND 13', 12 * GROUP],
+    ['year IN (0, 1, 2, 3, 4, 19)', 3 * GROUP],
+    ['half = 1', 10 * GROUP],
+  ])('by values that ascend with the days where %s', async (condition, bound) => {
+    const scans = await scansOf(
+      `SELECT ticket, sum(amount) FROM sales JOIN days ON day = key WHERE ${condition} GROUP BY ticket`,
+    );
+    expect(scans.map(({ split, cuts }) => [split?.bounds, cuts])).toEqual([[[bound], undefined]]);
+  });
+
+  test('by the same values on both sides of a join', async () => {
+    const scans = await scansOf(
+      `SELECT sum(a.amount), sum(b.other) FROM sales a JOIN sales b ON a.ticket = b.ticket JOIN days ON a.day = key
+       WHERE year BETWEEN 10 AND 13`,
+    );
+    const [one, other, ...others] = scans.map(({ split }) => split?.bounds);
+    expect(others).toEqual([]);
+    expect(one).toEqual(other);
+    // Of the other side, DuckDB may have to read everything.
+    expect(one?.[0]).toBeGreaterThan(10 * GROUP);
+    expect(one?.[0]).toBeLessThanOrEqual(12 * GROUP);
+  });
 });

@@ -41,7 +41,7 @@ export async function parquetFacts(connection: Connection, source: ParquetSource
   const bounds = boundsOf(stored);
   const facts = await factsByName(connection, files, bounds);
   const clustered = isNumbered ? [] : clusteredColumns(stored, facts);
-  const ascending = isNumbered ? [] : ascendingColumns(stored, facts);
+  const ascending = isNumbered ? [] : ascendingColumns(stored, facts, clustered);
   const groups = await groupsByFile(connection, once, bounds, [...clustered, ...ascending]);
   const clustersOf = (columns: readonly NamedColumn[], first: number): readonly Cluster[] =>
     columns.flatMap((column, at) => clusterOf(column, first + at, files, groups) ?? []);
@@ -179,25 +179,32 @@ function knownOr(text: string | null | undefined, otherwise: number): number {
 const CLUSTERS_MAX = 3;
 const GROUPS_MAX = 20_000;
 const LAYERS_MAX = 2;
+/** Of a column that only ascends in the long run, at most one row group in so many has a value, on average. */
+const GROUPS_A_LAYER = 4;
 
 /** The clustered columns, best ones first. */
 function clusteredColumns(
   columns: readonly NamedColumn[],
   facts: ReadonlyMap<string, ColumnFacts>,
 ): readonly NamedColumn[] {
-  return inOrder(columns, facts, ({ type }, { isWithoutNull }) => isWithoutNull && isWhole(type));
+  return inOrder(columns, facts, ({ type }, { isWithoutNull, groups, layers }) => {
+    // Two row groups overlap at most twice, clustered or not.
+    const layersMax = Math.min(LAYERS_MAX, (groups + 1) / 2);
+    return isWithoutNull && isWhole(type) && layers <= layersMax;
+  });
 }
 
-/** Those by which rows cannot be split, since a NULL has no place, or since they are not numbers. */
+/** Those by which rows cannot be split: they have NULL, are not numbers, or only ascend in the long run. */
 function ascendingColumns(
   columns: readonly NamedColumn[],
   facts: ReadonlyMap<string, ColumnFacts>,
+  clustered: readonly NamedColumn[],
 ): readonly NamedColumn[] {
-  return inOrder(
-    columns,
-    facts,
-    ({ type }, { isWithoutNull }) => DATES.has(type) || (!isWithoutNull && isWhole(type)),
-  );
+  return inOrder(columns, facts, (column, { groups, layers }) => {
+    const layersMax = Math.max(Math.min(LAYERS_MAX, (groups + 1) / 2), groups / GROUPS_A_LAYER);
+    const may = DATES.has(column.type) || isWhole(column.type);
+    return may && layers <= layersMax && !clustered.includes(column);
+  });
 }
 
 function isWhole(type: string): boolean {
@@ -207,16 +214,13 @@ function isWhole(type: string): boolean {
 function inOrder(
   columns: readonly NamedColumn[],
   facts: ReadonlyMap<string, ColumnFacts>,
-  may: (column: NamedColumn, facts: ColumnFacts) => boolean,
+  may: (column: NamedColumn, facts: ColumnFacts & { readonly layers: number }) => boolean,
 ): readonly NamedColumn[] {
   const found = columns.flatMap((column) => {
     const known = facts.get(column.name.toLowerCase());
-    if (known === undefined || !may(column, known)) return [];
-    const { layers = Infinity, groups } = known;
-    // Two row groups overlap at most twice, clustered or not.
-    const layersMax = Math.min(LAYERS_MAX, (groups + 1) / 2);
-    if (groups < 2 || groups > GROUPS_MAX || layers > layersMax) return [];
-    return [{ column, layers }];
+    const { layers = Infinity, groups = 0 } = known ?? {};
+    if (known === undefined || groups < 2 || groups > GROUPS_MAX) return [];
+    return may(column, { ...known, layers }) ? [{ column, layers }] : [];
   });
   return found
     .toSorted((one, other) => one.layers - other.layers)

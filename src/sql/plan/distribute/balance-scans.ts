@@ -2,8 +2,9 @@
  * Splits scans by the rows that a query needs, once the keys of the small tables are known that they are joined with
  * (`key-lookups.ts`). A row group with none of the keys costs next to nothing, because DuckDB skips it.
  */
-import type { KeyLookup, QueryPlan, Scan, Stage } from '../physical/plan.ts';
+import type { Fragment, KeyLookup, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
 import type { Cluster, PinnedTable } from '../physical/table.ts';
+import { taskOfValue } from './range-partitioning.ts';
 import { filesOf, rowRanges } from './scan-splits.ts';
 
 /** What a row costs that is in a row group without any key, and one that is read but has none, where others cost 1. */
@@ -28,63 +29,53 @@ export function balanceScans(
     return own === null ? [] : [{ ...lookup, found: own }];
   });
   if (found.length === 0) return plan;
-  return {
-    ...plan,
-    stages: plan.stages.map((stage) => {
-      const scans = stage.fragment.scans.map((scan) => {
-        const own = found.filter(
-          (each) => each.stage === stage.id && each.relation === scan.relation,
-        );
-        const table = tables.find(({ name }) => name === scan.table);
-        return own.length === 0 || table === undefined ? scan : balanced(scan, stage, table, own);
-      });
-      return { ...stage, fragment: { ...stage.fragment, scans } };
-    }),
+  const costs = (stage: Stage, scan: Scan): Costs | null => {
+    const table = tables.find(({ name }) => name === scan.table);
+    const own = found.filter(
+      ({ stage: id, relation }) => id === stage.id && relation === scan.relation,
+    );
+    return table === undefined ? null : { table, groups: costsOf(scan, table, own) };
   };
+  return withBounds(withCuts(plan, costs), costs);
 }
 
 type Found = Pick<KeyLookup, 'column'> & { readonly found: readonly number[] };
 
-function balanced(scan: Scan, { tasks }: Stage, table: PinnedTable, own: readonly Found[]): Scan {
-  if (scan.rows !== 'own' || scan.split !== undefined || tasks === 1) return scan;
-  const groups = weighed(scan, table, own);
-  if (groups === null) return scan;
-  const cuts = cutsOf(groups, tasks);
-  const even = evenCuts(scan, table, tasks);
-  return largestShare(groups, cuts) <= GAIN * largestShare(groups, even) ? { ...scan, cuts } : scan;
+/** Of the row groups of a table, in order; null if nothing is known of what the query needs of them. */
+interface Costs {
+  readonly table: PinnedTable;
+  readonly groups: readonly Group[] | null;
 }
 
-interface Weighed {
+interface Group {
+  readonly file: number;
   readonly rows: number;
-  readonly weight: number;
+  /** Of a row. */
+  readonly cost: number;
 }
 
-/** The row groups of the files that a scan reads, in order; null if nothing is known of them. */
-function weighed(
-  scan: Scan,
-  table: PinnedTable,
-  lookups: readonly Found[],
-): readonly Weighed[] | null {
-  const clusters = [...(table.clusters ?? []), ...(table.ascending ?? [])];
-  const costs = lookups.flatMap(({ column, found }) => {
-    const cluster = clusters.find((each) => each.column === column);
-    return cluster === undefined ? [] : [costsOf(cluster, found)];
-  });
-  const [first] = costs;
-  if (first === undefined) return null;
-  const isRead = (file: number): boolean =>
-    scan.files === null || scan.files.includes(table.files[file]?.path ?? '');
-  return first.flatMap(({ file, rows }, at) => {
-    const cost = Math.min(...costs.map((each) => each[at]?.cost ?? 1));
-    return isRead(file) ? [{ rows, weight: rows * cost }] : [];
-  });
-}
+type CostsOf = (stage: Stage, scan: Scan) => Costs | null;
 
-/** What a row costs, by row group. */
 function costsOf(
-  { groups }: Cluster,
-  keys: readonly number[],
-): readonly { readonly file: number; readonly rows: number; readonly cost: number }[] {
+  scan: Scan,
+  { clusters = [], ascending = [] }: PinnedTable,
+  lookups: readonly Found[],
+): readonly Group[] | null {
+  if (scan.rows !== 'own') return null;
+  const found = lookups.flatMap(({ column, found: keys }) => {
+    const cluster = [...clusters, ...ascending].find((each) => each.column === column);
+    return cluster === undefined ? [] : [byKeys(cluster, keys)];
+  });
+  const [first = null] = found;
+  return (
+    first?.map((group, at) => ({
+      ...group,
+      cost: Math.min(...found.map((each) => each[at]?.cost ?? 1)),
+    })) ?? null
+  );
+}
+
+function byKeys({ groups }: Cluster, keys: readonly number[]): readonly Group[] {
   return groups.map(({ file, rows, min, max }) => {
     const within = placeOf(keys, max + 1) - placeOf(keys, min);
     const share = within / (max - min + 1);
@@ -104,13 +95,49 @@ function placeOf(keys: readonly number[], value: number): number {
   return low;
 }
 
+function mapScans(plan: QueryPlan, change: (scan: Scan, stage: Stage) => Scan): QueryPlan {
+  const { stages, joins } = plan;
+  const changed = (fragment: Fragment, stage: Stage): Fragment => ({
+    ...fragment,
+    scans: fragment.scans.map((scan) => change(scan, stage)),
+  });
+  return {
+    ...plan,
+    stages: stages.map((stage) => ({ ...stage, fragment: changed(stage.fragment, stage) })),
+    ...(joins === undefined
+      ? {}
+      : {
+          joins: joins.map((join) => ({
+            ...join,
+            // What it reads instead of the output of `probe` is what `probe` would have read.
+            fragment: changed(join.fragment, stages[join.probe] as Stage),
+          })),
+        }),
+  };
+}
+
+/** Splits by position. */
+function withCuts(plan: QueryPlan, costs: CostsOf): QueryPlan {
+  return mapScans(plan, (scan, stage) => {
+    const { table, groups = null } = costs(stage, scan) ?? {};
+    if (table === undefined || groups === null || scan.split !== undefined) return scan;
+    const isRead = ({ file }: Group): boolean =>
+      scan.files?.includes(table.files[file]?.path ?? '') ?? true;
+    const read = groups.filter(isRead);
+    const cuts = cutsOf(read, stage.tasks);
+    const even = evenCuts(scan, table, stage.tasks);
+    return largestShare(read, cuts) <= GAIN * largestShare(read, even) ? { ...scan, cuts } : scan;
+  });
+}
+
 /** With about the same weight before, between and behind them. */
-function cutsOf(groups: readonly Weighed[], tasks: number): readonly number[] {
-  const total = groups.reduce((sum, { weight }) => sum + weight, 0);
+function cutsOf(groups: readonly Group[], tasks: number): readonly number[] {
+  const total = weightOf(groups);
   const reach = (total / tasks) * SHIFT_SHARE;
   const cuts: number[] = [];
   let [passedRows, passed] = [0, 0];
-  for (const { rows, weight } of groups) {
+  for (const { rows, cost } of groups) {
+    const weight = rows * cost;
     for (;;) {
       const wanted = (total * (cuts.length + 1)) / tasks;
       if (cuts.length === tasks - 1 || wanted >= passed + weight) break;
@@ -126,6 +153,10 @@ function cutsOf(groups: readonly Weighed[], tasks: number): readonly number[] {
   return cuts;
 }
 
+function weightOf(groups: readonly Group[]): number {
+  return groups.reduce((sum, { rows, cost }) => sum + rows * cost, 0);
+}
+
 /** Those of rows that are split by their number. */
 function evenCuts({ files }: Scan, table: PinnedTable, tasks: number): readonly number[] {
   const read = files === null ? table.files : filesOf(table, files);
@@ -139,17 +170,99 @@ function evenCuts({ files }: Scan, table: PinnedTable, tasks: number): readonly 
 }
 
 /** The largest weight between two neighbouring cuts. */
-function largestShare(groups: readonly Weighed[], cuts: readonly number[]): number {
+function largestShare(groups: readonly Group[], cuts: readonly number[]): number {
   let [largest, share, passedRows, at] = [0, 0, 0, 0];
-  for (const { rows, weight } of groups) {
-    let [from, left] = [passedRows, weight];
+  for (const { rows, cost } of groups) {
+    let from = passedRows;
     passedRows += rows;
     while (at < cuts.length && (cuts[at] as number) < passedRows) {
-      const part = (weight * ((cuts[at] as number) - from)) / rows;
-      largest = Math.max(largest, share + part);
-      [share, left, from, at] = [0, left - part, cuts[at] as number, at + 1];
+      largest = Math.max(largest, share + cost * ((cuts[at] as number) - from));
+      [share, from, at] = [0, cuts[at] as number, at + 1];
     }
-    share += left;
+    share += cost * (passedRows - from);
   }
   return Math.max(largest, share);
+}
+
+/** Splits by value: scans with the same bounds may be joined with each other, so they all get the same other ones. */
+function withBounds(plan: QueryPlan, costs: CostsOf): QueryPlan {
+  const splits = new Map<string, Piece[]>();
+  const known = new Set<string>();
+  mapScans(plan, (scan, stage) => {
+    if (scan.split === undefined) return scan;
+    const key = keyOf(scan.split);
+    const { table, groups = null } = costs(stage, scan) ?? {};
+    splits.set(key, [...(splits.get(key) ?? []), ...piecesOf(scan, table, groups)]);
+    if (groups !== null) known.add(key);
+    return scan;
+  });
+  const better = new Map(
+    [...known].flatMap((key): [string, readonly number[]][] => {
+      const bounds = JSON.parse(key) as readonly number[];
+      const pieces = splits.get(key) ?? [];
+      const balanced = boundsOf(pieces, bounds.length);
+      if (balanced === null) return [];
+      const pays = largestPart(pieces, balanced) <= GAIN * largestPart(pieces, bounds);
+      return pays ? [[key, balanced]] : [];
+    }),
+  );
+  return mapScans(plan, (scan) => {
+    const bounds = scan.split === undefined ? undefined : better.get(keyOf(scan.split));
+    return scan.split === undefined || bounds === undefined
+      ? scan
+      : { ...scan, split: { ...scan.split, bounds } };
+  });
+}
+
+const keyOf = ({ bounds }: ScanSplit): string => JSON.stringify(bounds);
+
+/** A row group by the values of the column that a scan is split by. */
+interface Piece {
+  readonly min: number;
+  readonly max: number;
+  readonly weight: number;
+}
+
+function piecesOf(
+  { columns, split }: Scan,
+  table: PinnedTable | undefined,
+  groups: readonly Group[] | null,
+): readonly Piece[] {
+  const name = columns[split?.column ?? -1]?.source;
+  const cluster = table?.clusters?.find(({ column }) => column === name);
+  return (
+    cluster?.groups.map(({ min, max, rows }, at) => ({
+      ...{ min, max },
+      weight: rows * (groups?.[at]?.cost ?? 1),
+    })) ?? []
+  );
+}
+
+/** Values at which row groups begin, with about the same weight between them; null if there are too few. */
+function boundsOf(pieces: readonly Piece[], count: number): readonly number[] | null {
+  const total = pieces.reduce((sum, { weight }) => sum + weight, 0);
+  const bounds: number[] = [];
+  let passed = 0;
+  for (const { min, weight } of pieces.toSorted((a, b) => a.min - b.min)) {
+    const wanted = (total * (bounds.length + 1)) / (count + 1);
+    const isNext =
+      passed + weight / 2 >= wanted && passed > 0 && min > (bounds.at(-1) ?? -Infinity);
+    if (bounds.length < count && isNext) bounds.push(min);
+    passed += weight;
+  }
+  return bounds.length === count ? bounds : null;
+}
+
+/** The largest weight between two neighbouring bounds. */
+function largestPart(pieces: readonly Piece[], bounds: readonly number[]): number {
+  const parts = Array.from({ length: bounds.length + 1 }, () => 0);
+  for (const { min, max, weight } of pieces) {
+    const [first, last] = [taskOfValue(bounds, min), taskOfValue(bounds, max)];
+    for (let task = first; task <= last; task += 1) {
+      const from = Math.max(min, bounds[task - 1] ?? min);
+      const to = Math.min(max + 1, bounds[task] ?? max + 1);
+      parts[task] = (parts[task] ?? 0) + (weight * (to - from)) / (max - min + 1);
+    }
+  }
+  return Math.max(...parts);
 }
