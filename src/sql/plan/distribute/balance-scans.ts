@@ -2,7 +2,7 @@
  * Splits scans by the rows that a query needs, once the keys of the small tables are known that they are joined with
  * (`key-lookups.ts`). A row group with none of the keys costs next to nothing, because DuckDB skips it.
  */
-import type { Fragment, KeyLookup, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
+import type { Fragment, LookedUp, QueryPlan, Scan, ScanSplit, Stage } from '../physical/plan.ts';
 import type { Cluster, PinnedTable } from '../physical/table.ts';
 import { taskOfValue } from './range-partitioning.ts';
 import { filesOf, rowRanges } from './scan-splits.ts';
@@ -24,9 +24,9 @@ export function balanceScans(
   keys: readonly Keys[],
   tables: readonly PinnedTable[],
 ): QueryPlan {
-  const found = lookups.flatMap((lookup, at) => {
+  const found = lookups.flatMap(({ scans }, at) => {
     const own = keys[at] ?? null;
-    return own === null ? [] : [{ ...lookup, found: own }];
+    return own === null ? [] : scans.map((scan) => ({ ...scan, found: own }));
   });
   if (found.length === 0) return plan;
   const costs = (stage: Stage, scan: Scan): Costs | null => {
@@ -39,7 +39,7 @@ export function balanceScans(
   return withBounds(withCuts(plan, costs), costs);
 }
 
-type Found = Pick<KeyLookup, 'column'> & { readonly found: readonly number[] };
+type Found = LookedUp & { readonly found: readonly number[] };
 
 /** Of the row groups of a table, in order; null if nothing is known of what the query needs of them. */
 interface Costs {

@@ -7,6 +7,7 @@
  */
 import type { Expression } from '../logical/expression.ts';
 import type { Join, Relation } from '../logical/relation.ts';
+import type { LookedUp } from '../physical/plan.ts';
 import type { PinnedTable } from '../physical/table.ts';
 import { scanBytes, scanRows } from './distribute-scan.ts';
 import type { Draft, DraftStage, ScanLeaf } from './draft.ts';
@@ -16,29 +17,25 @@ import { dropsLeft, dropsRight } from './runtime-filters.ts';
 import { filterableBelow, sourceBelow } from './trace-column.ts';
 
 /** More of a table is not read while a query is planned. */
-const LOOKED_UP_ROWS_MAX = 250_000;
+const LOOKED_UP_ROWS_MAX = 100_000;
 const LOOKED_UP_BYTES_MAX = 4 * 1024 * 1024;
-/** For a query. */
-const LOOKUPS_MAX = 8;
 
 export interface DraftLookup {
-  readonly stage: number;
-  readonly relation: string;
-  /** The name of the column in the files. */
-  readonly column: string;
-  /** One column: the keys. */
+  readonly scans: readonly LookedUp[];
+  /** One column: the keys. It reads `KEYS_TABLE`. */
   readonly keys: Relation;
-  /** The only relation that `keys` reads. */
-  readonly reads: { readonly relation: string; readonly leaf: ScanLeaf };
+  readonly leaf: ScanLeaf;
 }
 
+/** The same name in all of them: what several joins look up is then the same text. */
+export const KEYS_TABLE = 'small';
+
 export function keyLookups(draft: Draft): readonly DraftLookup[] {
-  const found = draft.stages.flatMap((stage) =>
+  return draft.stages.flatMap((stage) =>
     [...eachRelation(stage.relation)].flatMap((each) =>
       each.kind === 'join' ? ofJoin(draft, stage, each) : [],
     ),
   );
-  return found.slice(0, LOOKUPS_MAX);
 }
 
 function ofJoin(draft: Draft, stage: DraftStage, join: Join): readonly DraftLookup[] {
@@ -70,7 +67,7 @@ function between(
       : [];
   });
   const chosen = places.length === 0 ? null : chosenKeys(draft, other, otherKey.index);
-  return chosen === null ? [] : places.map((place) => ({ ...place, ...chosen }));
+  return chosen === null ? [] : [{ scans: places, ...chosen }];
 }
 
 function readers(relation: Relation, leaf: string): number {
@@ -83,20 +80,20 @@ function ascends({ clusters = [], ascending = [] }: PinnedTable, name: string): 
   return [...clusters, ...ascending].some((each) => each.column === name);
 }
 
-type Chosen = Pick<DraftLookup, 'keys' | 'reads'>;
+type Chosen = Pick<DraftLookup, 'keys' | 'leaf'>;
 
 /** The values of a column, as filters of a small table choose them that every task reads; null if nothing like that is below. */
 function chosenKeys(draft: Draft, relation: Relation, at: number): Chosen | null {
   const rows = rowsOf(draft, relation);
   if (rows !== null) {
     const keys = project(rows.relation, [column(at, relation.output[at] as Expression['type'])]);
-    return rows.isFiltered ? { keys, reads: rows.reads } : null;
+    return rows.isFiltered ? { keys, leaf: rows.leaf } : null;
   }
   const below = sourceBelow(relation, at);
   return below === null ? null : chosenKeys(draft, below.input, below.column);
 }
 
-interface Rows extends Pick<Chosen, 'reads'> {
+interface Rows extends Pick<Chosen, 'leaf'> {
   readonly relation: Relation;
   readonly isFiltered: boolean;
 }
@@ -111,7 +108,7 @@ function rowsOf(draft: Draft, relation: Relation): Rows | null {
     if (leaf?.kind !== 'scan' || leaf.isPartitioned || leaf.table.format !== 'parquet') return null;
     if (scanRows(leaf) > LOOKED_UP_ROWS_MAX) return null;
     if (scanBytes(leaf.scan, [leaf.table]) > LOOKED_UP_BYTES_MAX) return null;
-    return { relation, isFiltered: false, reads: { relation: relation.relation, leaf } };
+    return { relation: { ...relation, relation: KEYS_TABLE }, isFiltered: false, leaf };
   }
   if (relation.kind !== 'filter' && relation.kind !== 'project') return null;
   const input = rowsOf(draft, relation.input);

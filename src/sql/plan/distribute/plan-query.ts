@@ -31,7 +31,7 @@ import { Labels, operatorLines, stageTitle } from './operator-text.ts';
 import { adaptiveJoins, type DraftJoin } from './adaptive-joins.ts';
 import { AddExchanges } from './add-exchanges.ts';
 import { pathsOf, scanBytes } from './distribute-scan.ts';
-import { keyLookups, type DraftLookup } from './key-lookups.ts';
+import { KEYS_TABLE, keyLookups } from './key-lookups.ts';
 import { runtimeFilters } from './runtime-filters.ts';
 import { sharedTotals } from './shared-totals.ts';
 import { pruneColumns } from './prune-columns.ts';
@@ -173,7 +173,7 @@ function distributedPlan(
 ): QueryPlan {
   const labels = new Labels(draft);
   const splits = splittableInputs(draft);
-  const lookups = keyLookups(draft).map((lookup) => toLookup(lookup));
+  const lookups = lookupsOf(draft);
   return planOf(input, {
     ordered: isOrdered(relation),
     partitions: draft.partitions,
@@ -188,10 +188,19 @@ function distributedPlan(
   });
 }
 
-function toLookup({ stage, relation, column, keys, reads }: DraftLookup): KeyLookup {
-  const scan = toScan(reads.relation, reads.leaf);
-  const type = (keys.output[0] as Expression['type']).sql;
-  return { stage, relation, column, keys: { sql: printRelation(keys, neverAScan), type, scan } };
+/** For a query: each reads a table while it is planned. */
+const LOOKUPS_MAX = 8;
+
+/** What several joins look up is looked up once. */
+function lookupsOf(draft: Draft): readonly KeyLookup[] {
+  const found = new Map<string, KeyLookup>();
+  for (const { scans, keys, leaf } of keyLookups(draft)) {
+    const type = (keys.output[0] as Expression['type']).sql;
+    const own = { sql: printRelation(keys, neverAScan), type, scan: toScan(KEYS_TABLE, leaf) };
+    const text = JSON.stringify(own);
+    found.set(text, { keys: own, scans: [...(found.get(text)?.scans ?? []), ...scans] });
+  }
+  return [...found.values()].slice(0, LOOKUPS_MAX);
 }
 
 function neverAScan(): string {

@@ -226,15 +226,19 @@ export interface RuntimeFilter {
   readonly matchesNull: boolean;
 }
 
-/** Rows of a scan are not needed if their value in a column is not one that this query finds in a small table. */
+/** Rows of these scans are not needed if their value in the column is not one that a query finds in a small table. */
 export interface KeyLookup {
+  /** It has one column, and reads a single scan. */
+  readonly keys: { readonly sql: string; readonly type: string; readonly scan: Scan };
+  readonly scans: readonly LookedUp[];
+}
+
+export interface LookedUp {
   readonly stage: number;
   /** A scan of the stage's fragment. */
   readonly relation: string;
   /** The name of the column in the files. */
   readonly column: string;
-  /** A query over a single scan of a table. It has one column. */
-  readonly keys: { readonly sql: string; readonly type: string; readonly scan: Scan };
 }
 
 /**
