@@ -18,7 +18,7 @@ export interface Undescribed {
 
 type Described = Pick<
   PinnedTable,
-  'files' | 'columns' | 'options' | 'select' | 'clusters' | 'lines'
+  'files' | 'columns' | 'options' | 'select' | 'clusters' | 'ascending' | 'lines'
 >;
 
 /** Files, and row groups of clusters, over all cached descriptions. */
@@ -43,10 +43,11 @@ export class Descriptions {
       const { rows = null, groups = [] } = description.files[at] ?? {};
       return { ...pin, rows, groups };
     });
-    const { columns, options, select, clusters, lines } = description;
+    const { columns, options, select, clusters, ascending = [], lines } = description;
     return {
       ...{ files, columns, options, select },
       ...(clusters.length === 0 ? {} : { clusters }),
+      ...(ascending.length === 0 ? {} : { ascending }),
       ...(lines === undefined ? {} : { lines }),
     };
   }
@@ -62,8 +63,9 @@ export class Descriptions {
   }
 }
 
-function partsOf({ files, clusters }: TableDescription): number {
-  return clusters.reduce((sum, { groups }) => sum + groups.length, files.length);
+function partsOf({ files, clusters, ascending = [] }: TableDescription): number {
+  const all = [...clusters, ...ascending];
+  return all.reduce((sum, { groups }) => sum + groups.length, files.length);
 }
 
 function keyOf({ table, format, pins }: Undescribed): string {

@@ -16,6 +16,7 @@ import type {
   TableLines,
   FileRange,
   FragmentTask,
+  KeyLookup,
   KeySummary,
   PinnedTable,
   ResultColumn,
@@ -113,7 +114,10 @@ export interface FragmentOutput {
   readonly spilledBytes: number;
 }
 
-/** Plans queries on the leader, with some optimizers disabled. It never runs a user's query. */
+/**
+ * Plans queries on the leader, with some optimizers disabled. It never runs a user's query, but may read the keys of a small table
+ * that simple conditions choose (see `KeyLookup`).
+ */
 export interface PlanningEngine extends Engine {
   /** Describes the files of a table. Fails with `schema_mismatch` if they are not compatible. */
   describe(source: TableSource, signal: AbortSignal): Promise<TableDescription>;
@@ -140,6 +144,8 @@ export interface TableDescription {
   readonly files: readonly { readonly rows: number | null; readonly groups: readonly number[] }[];
   /** See `PinnedTable.clusters`. */
   readonly clusters: readonly Cluster[];
+  /** See `PinnedTable.ascending`. */
+  readonly ascending?: readonly Cluster[];
   /** With these, any subset of the files is read as all of them are; see `PinnedTable.options`. */
   readonly options: string;
   /** See `PinnedTable.select`. */
@@ -185,6 +191,8 @@ export interface PlanRequest {
 
 export interface BindRequest {
   readonly stages: readonly Pick<Stage, 'fragment' | 'output'>[];
+  /** What is looked up meanwhile. */
+  readonly lookups?: readonly KeyLookup[];
   /** The tables and functions of the planned statement. */
   readonly tables: readonly PinnedTable[];
   readonly functions?: readonly FunctionSignature[];
@@ -196,6 +204,8 @@ export interface BindRequest {
 /** For each stage the types of its columns in order, then the type of one more column. */
 export interface BoundTypes {
   readonly types: readonly string[];
+  /** For each lookup its keys in ascending order; null if there are none, or too many, or if they could not be read. */
+  readonly keys?: readonly (readonly number[] | null)[];
 }
 
 export interface LogicalAnswer {

@@ -214,6 +214,8 @@ export interface BindCall extends Omit<PlanCall, 'name' | 'sql' | 'small' | 'rea
   readonly name: 'bind';
   /** Begins with DESCRIBE. */
   readonly statement: string;
+  /** Returns a text for each lookup: a list of numbers as JSON, or NULL. Null for none. */
+  readonly lookups: string | null;
 }
 
 export type BindAnswer = BoundTypes | { readonly fault: string };

@@ -27,6 +27,7 @@ export type { JoinDecision } from './adapt/decide-join.ts';
 export type { PartitionGroups } from './adapt/decide-groups.ts';
 export { decoded, encoded } from './sql/codec.ts';
 export { parseType } from './sql/parse-type.ts';
+export { balanceScans } from './distribute/balance-scans.ts';
 export { bindFault, boundStages } from './distribute/check-binding.ts';
 export { checkPlan } from './distribute/check-plan.ts';
 export { PlanComposer } from './distribute/compose-plan.ts';

@@ -14,6 +14,7 @@ import {
   EXPLAIN_COLUMNS,
   EXPLAIN_KEYS,
   QUERY_JOB_DEFAULTS,
+  balanceScans,
   bindFault,
   boundStages,
   coalescedStages,
@@ -321,9 +322,15 @@ export class SqlPlanner {
     try {
       const stages = boundStages(plan);
       const turn = caller === undefined ? {} : { caller };
-      const request = { stages, tables, functions, scope, timeZone: session.timeZone, ...turn };
-      const fault = bindFault(plan, await this.#options.engine.bind(request, signal));
-      if (fault === null) return distributed;
+      const { lookups = [] } = plan;
+      const known = { tables, functions, scope, timeZone: session.timeZone };
+      const request = { stages, lookups, ...known, ...turn };
+      const bound = await this.#options.engine.bind(request, signal);
+      const fault = bindFault(plan, bound);
+      if (fault === null) {
+        const keys = 'keys' in bound ? bound.keys : [];
+        return { ...distributed, plan: balanceScans(plan, keys, tables) };
+      }
       this.#options.onFault(
         new Error(`DuckDB binds a fragment differently from the plan: ${fault}`),
       );

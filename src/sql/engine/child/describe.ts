@@ -83,6 +83,7 @@ export async function describeTable(
     }),
     files: facts.files,
     clusters: facts.clusters,
+    ascending: facts.ascending,
     options: writeOptions(options),
     select,
   };

@@ -19,6 +19,7 @@ interface ParquetSource {
 type NamedColumn = Pick<TableColumn, 'name' | 'type'>;
 
 interface Facts extends Pick<TableDescription, 'files' | 'clusters'> {
+  readonly ascending: readonly Cluster[];
   bytesOf(column: string): number;
   /** The approximate number of distinct values; undefined if the footers do not tell. */
   distinctOf(column: string): number | undefined;
@@ -40,14 +41,18 @@ export async function parquetFacts(connection: Connection, source: ParquetSource
   const bounds = boundsOf(stored);
   const facts = await factsByName(connection, files, bounds);
   const clustered = isNumbered ? [] : clusteredColumns(stored, facts);
-  const groups = await groupsByFile(connection, once, bounds, clustered);
+  const ascending = isNumbered ? [] : ascendingColumns(stored, facts, clustered);
+  const groups = await groupsByFile(connection, once, bounds, [...clustered, ...ascending]);
+  const clustersOf = (columns: readonly NamedColumn[], first: number): readonly Cluster[] =>
+    columns.flatMap((column, at) => clusterOf(column, first + at, files, groups) ?? []);
   return {
     files: files.map((file) => {
       const rows = groups.get(file)?.rows;
       if (isNumbered || rows === undefined) return { rows: null, groups: [] };
       return { rows: rows.reduce((sum, each) => sum + each, 0), groups: rows };
     }),
-    clusters: clustered.flatMap((column, place) => clusterOf(column, place, files, groups) ?? []),
+    clusters: clustersOf(clustered, 0),
+    ascending: clustersOf(ascending, clustered.length),
     bytesOf: (column) => facts.get(column.toLowerCase())?.bytes ?? 0,
     distinctOf: (column) => facts.get(column.toLowerCase())?.distinct,
     rangeOf: (column) => {
@@ -108,9 +113,11 @@ interface ColumnFacts {
   readonly range: readonly [number, number] | undefined;
   /**
    * How many times the value ranges of the row groups overlap on average, from 1 for not at all; undefined if a row
-   * group has no statistics, a NULL, or numbers beyond JavaScript's range.
+   * group has no statistics, or numbers beyond JavaScript's range.
    */
   readonly layers: number | undefined;
+  /** Whether no row group has a NULL, as far as the footers tell. */
+  readonly isWithoutNull: boolean;
   /** Row groups with rows. */
   readonly groups: number;
 }
@@ -133,15 +140,16 @@ async function factsByName(
          AND bool_and(row_group_num_rows = 0 OR coalesce(stats_null_count = num_values, false)
            OR coalesce(low <= high, false))
          THEN max(high) - min(low) + 1 END::VARCHAR,
-       CASE WHEN bool_and(row_group_num_rows = 0 OR coalesce(stats_null_count = 0
-           AND low >= ${Number.MIN_SAFE_INTEGER} AND high <= ${Number.MAX_SAFE_INTEGER}, false))
+       CASE WHEN bool_and(row_group_num_rows = 0 OR coalesce(
+           low >= ${Number.MIN_SAFE_INTEGER} AND high <= ${Number.MAX_SAFE_INTEGER}, false))
          THEN sum(high - low + 1) END::VARCHAR,
+       bool_and(row_group_num_rows = 0 OR coalesce(stats_null_count = 0, false))::VARCHAR,
        (count(*) FILTER (WHERE row_group_num_rows > 0))::VARCHAR, min(low)::VARCHAR, max(high)::VARCHAR
      FROM (SELECT *, ${low} AS low, ${high} AS high FROM parquet_metadata(${fileList(files)}))
      GROUP BY 1`,
   );
   return new Map(
-    rows.map(([name, bytes, counted, width, widths, groups, least, greatest]) => {
+    rows.map(([name, bytes, counted, width, widths, whole, groups, least, greatest]) => {
       const distinct = Math.min(knownOr(counted, Infinity), knownOr(width, Infinity));
       const layers = Math.max(1, knownOr(widths, NaN) / knownOr(width, NaN));
       const facts = {
@@ -150,6 +158,7 @@ async function factsByName(
         // The width is known only if the bounds of all row groups are.
         range: width === null ? undefined : safeRange(Number(least), Number(greatest)),
         layers: Number.isNaN(layers) ? undefined : layers,
+        isWithoutNull: whole === 'true',
         groups: Number(groups),
       };
       return [String(name), facts];
@@ -170,19 +179,48 @@ function knownOr(text: string | null | undefined, otherwise: number): number {
 const CLUSTERS_MAX = 3;
 const GROUPS_MAX = 20_000;
 const LAYERS_MAX = 2;
+/** Of a column that only ascends in the long run, at most one row group in so many has a value, on average. */
+const GROUPS_A_LAYER = 4;
 
 /** The clustered columns, best ones first. */
 function clusteredColumns(
   columns: readonly NamedColumn[],
   facts: ReadonlyMap<string, ColumnFacts>,
 ): readonly NamedColumn[] {
-  const found = columns.flatMap((column) => {
-    if (!SIGNED.has(column.type) && !UNSIGNED.has(column.type)) return [];
-    const { layers = Infinity, groups = 0 } = facts.get(column.name.toLowerCase()) ?? {};
+  return inOrder(columns, facts, ({ type }, { isWithoutNull, groups, layers }) => {
     // Two row groups overlap at most twice, clustered or not.
     const layersMax = Math.min(LAYERS_MAX, (groups + 1) / 2);
-    if (groups < 2 || groups > GROUPS_MAX || layers > layersMax) return [];
-    return [{ column, layers }];
+    return isWithoutNull && isWhole(type) && layers <= layersMax;
+  });
+}
+
+/** Those by which rows cannot be split: they have NULL, are not numbers, or only ascend in the long run. */
+function ascendingColumns(
+  columns: readonly NamedColumn[],
+  facts: ReadonlyMap<string, ColumnFacts>,
+  clustered: readonly NamedColumn[],
+): readonly NamedColumn[] {
+  return inOrder(columns, facts, (column, { groups, layers }) => {
+    const layersMax = Math.max(Math.min(LAYERS_MAX, (groups + 1) / 2), groups / GROUPS_A_LAYER);
+    const may = DATES.has(column.type) || isWhole(column.type);
+    return may && layers <= layersMax && !clustered.includes(column);
+  });
+}
+
+function isWhole(type: string): boolean {
+  return SIGNED.has(type) || UNSIGNED.has(type);
+}
+
+function inOrder(
+  columns: readonly NamedColumn[],
+  facts: ReadonlyMap<string, ColumnFacts>,
+  may: (column: NamedColumn, facts: ColumnFacts & { readonly layers: number }) => boolean,
+): readonly NamedColumn[] {
+  const found = columns.flatMap((column) => {
+    const known = facts.get(column.name.toLowerCase());
+    const { layers = Infinity, groups = 0 } = known ?? {};
+    if (known === undefined || groups < 2 || groups > GROUPS_MAX) return [];
+    return may(column, { ...known, layers }) ? [{ column, layers }] : [];
   });
   return found
     .toSorted((one, other) => one.layers - other.layers)

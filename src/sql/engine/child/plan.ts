@@ -15,7 +15,7 @@ import { withPivotLists } from '../sql/pivot.ts';
 import { sqlTime } from '../sql/sql-time.ts';
 import { statementFault } from '../sql/statement-tree.ts';
 import { readsClock } from '../sql/volatility.ts';
-import { boundTypes } from './bind.ts';
+import { boundTypes, lookedUp } from './bind.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
@@ -70,10 +70,17 @@ export class Planner {
     const { sessions, release } = await this.#take(call);
     try {
       work.checkAborted();
-      const connection = await zoned(work, sessions, call);
-      const bound = await boundTypes(connection, call.statement);
-      connection.giveBack();
-      return bound;
+      const { statement, lookups } = call;
+      const [first, second] = [
+        await zoned(work, sessions, call),
+        lookups === null ? null : await zoned(work, sessions, call),
+      ];
+      const [bound, keys] = await together([
+        boundTypes(first, statement),
+        second === null || lookups === null ? null : lookedUp(second, lookups),
+        null,
+      ]);
+      return 'fault' in bound || keys === null ? bound : { ...bound, keys };
     } finally {
       release();
     }
@@ -165,7 +172,7 @@ async function planned(
 
 /** Waits for all, so that no connection is closed under its statement. Fails with the first failure in order. */
 async function together<A, B, C>(
-  works: readonly [Promise<A>, Promise<B>, Promise<C>],
+  works: readonly [Promise<A> | A, Promise<B> | B, Promise<C> | C],
 ): Promise<[A, B, C]> {
   await Promise.allSettled(works);
   return Promise.all(works);

@@ -19,6 +19,7 @@ import type {
 import { placeholderSelect, TEXT_SHARE } from '../../plan/index.ts';
 import type { Fault, PlanCall, Position, TableBytes } from '../messages.ts';
 import { bindStatement } from '../sql/bind-script.ts';
+import { lookupStatement } from '../sql/lookup-script.ts';
 import { openFiles } from '../sql/open-files.ts';
 import type { FoundCall } from '../sql/operator-calls.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
@@ -104,13 +105,15 @@ class ChildPlanningEngine implements PlanningEngine {
   }
 
   async bind(
-    { stages, tables, functions, scope, timeZone, caller = '' }: BindRequest,
+    { stages, lookups = [], tables, functions, scope, timeZone, caller = '' }: BindRequest,
     signal: AbortSignal,
   ): ReturnType<PlanningEngine['bind']> {
     const statement = bindStatement(stages);
+    const wanted = lookupStatement(lookups, tables);
+    const place = placeOf(tables.map(planned), scope, functions);
     try {
       return await this.#process.call(
-        { name: 'bind', timeZone, statement, ...placeOf(tables.map(planned), scope, functions) },
+        { name: 'bind', timeZone, statement, lookups: wanted, ...place },
         signal,
         { caller, turns: this.#plans, quickMs: QUICK_MS },
       );

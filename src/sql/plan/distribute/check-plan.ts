@@ -59,6 +59,8 @@ function stageFault(
   for (const [place, scan] of fragment.scans.entries()) {
     const what = splitFault(stage, scan);
     if (what !== null) return { path: `/fragment/scans/${place}/split`, what };
+    const cut = cutFault(stage, scan);
+    if (cut !== null) return { path: `/fragment/scans/${place}/cuts`, what: cut };
   }
   for (const [place, input] of fragment.inputs.entries()) {
     const what = inputFault(plan, stage, input);
@@ -86,8 +88,20 @@ function splitFault({ tasks }: Stage, { rows, split, columns }: Scan): string | 
   if (columns[column] === undefined) return `refers to column ${column}, which does not exist`;
   if (bounds.length !== tasks - 1)
     return `must have one bound fewer than there are tasks, ${tasks}`;
-  const isGrowing = bounds.every((bound, at) => at === 0 || bound >= (bounds[at - 1] as number));
-  return isGrowing ? null : 'has bounds that are not in ascending order';
+  return isGrowing(bounds) ? null : 'has bounds that are not in ascending order';
+}
+
+/** Every row must belong to one task. */
+function cutFault({ tasks }: Stage, { rows, split, cuts }: Scan): string | null {
+  if (cuts === undefined) return null;
+  if (rows !== 'own' || split !== undefined)
+    return "is only allowed with 'own' rows that are not split by their values";
+  if (cuts.length !== tasks - 1) return `must have one number fewer than there are tasks, ${tasks}`;
+  return isGrowing(cuts) ? null : 'must be in ascending order';
+}
+
+function isGrowing(values: readonly number[]): boolean {
+  return values.every((value, at) => at === 0 || value >= (values[at - 1] as number));
 }
 
 function inputFault(plan: QueryPlan, stage: Stage, input: ExchangeInput): string | null {

@@ -12,6 +12,7 @@ import {
   type ExchangeInput,
   type Fragment,
   type FragmentColumn,
+  type KeyLookup,
   type QueryPlan,
   type ResultColumn,
   type Scan,
@@ -30,6 +31,7 @@ import { Labels, operatorLines, stageTitle } from './operator-text.ts';
 import { adaptiveJoins, type DraftJoin } from './adaptive-joins.ts';
 import { AddExchanges } from './add-exchanges.ts';
 import { pathsOf, scanBytes } from './distribute-scan.ts';
+import { KEYS_TABLE, keyLookups } from './key-lookups.ts';
 import { runtimeFilters } from './runtime-filters.ts';
 import { sharedTotals } from './shared-totals.ts';
 import { pruneColumns } from './prune-columns.ts';
@@ -171,6 +173,7 @@ function distributedPlan(
 ): QueryPlan {
   const labels = new Labels(draft);
   const splits = splittableInputs(draft);
+  const lookups = lookupsOf(draft);
   return planOf(input, {
     ordered: isOrdered(relation),
     partitions: draft.partitions,
@@ -181,7 +184,27 @@ function distributedPlan(
     }),
     ...(filters.length === 0 ? {} : { filters }),
     ...(joins.length === 0 ? {} : { joins }),
+    ...(lookups.length === 0 ? {} : { lookups }),
   });
+}
+
+/** For a query: each reads a table while it is planned. */
+const LOOKUPS_MAX = 8;
+
+/** What several joins look up is looked up once. */
+function lookupsOf(draft: Draft): readonly KeyLookup[] {
+  const found = new Map<string, KeyLookup>();
+  for (const { scans, keys, leaf } of keyLookups(draft)) {
+    const type = (keys.output[0] as Expression['type']).sql;
+    const own = { sql: printRelation(keys, neverAScan), type, scan: toScan(KEYS_TABLE, leaf) };
+    const text = JSON.stringify(own);
+    found.set(text, { keys: own, scans: [...(found.get(text)?.scans ?? []), ...scans] });
+  }
+  return [...found.values()].slice(0, LOOKUPS_MAX);
+}
+
+function neverAScan(): string {
+  invariant(false, 'a scan is not a leaf of its stage');
 }
 
 function toJoin(
@@ -200,15 +223,19 @@ function toJoin(
 /** The fields in the order of docs/plan-format.md. */
 function planOf(
   { duckdb, sql, columns, session, tables }: PlanInput,
-  own: Pick<QueryPlan, 'ordered' | 'partitions' | 'single' | 'stages' | 'filters' | 'joins'>,
+  own: Pick<
+    QueryPlan,
+    'ordered' | 'partitions' | 'single' | 'stages' | 'filters' | 'joins' | 'lookups'
+  >,
 ): QueryPlan {
   const roots = new Set(tables.map(({ root }) => root).filter((root) => root !== null));
-  const { ordered, partitions, single, stages, filters, joins } = own;
+  const { ordered, partitions, single, stages, filters, joins, lookups } = own;
   return {
     ...{ version: versionOf(stages), duckdb, sql, columns, ordered, partitions, single, stages },
     session,
     ...(filters === undefined ? {} : { filters }),
     ...(joins === undefined ? {} : { joins }),
+    ...(lookups === undefined ? {} : { lookups }),
     roots: [...roots].toSorted(),
   };
 }
@@ -241,9 +268,7 @@ function toFragment({ relation }: DraftStage, draft: Draft): Fragment {
     }
   }
   return {
-    sql: printRelation(relation, () => {
-      invariant(false, 'a scan is not a leaf of its stage');
-    }),
+    sql: printRelation(relation, neverAScan),
     columns: fragmentColumns(relation.output),
     scans: [...scans.values()],
     inputs: [...inputs.values()],

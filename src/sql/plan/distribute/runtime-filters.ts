@@ -87,7 +87,7 @@ function keysOf({ left, right, comparison }: JoinCondition): readonly [number, n
 }
 
 /** Whether a left row without a match does not come out. A mark or a NULL for it would. */
-function dropsLeft(type: JoinType): boolean {
+export function dropsLeft(type: JoinType): boolean {
   return type === 'inner' || type === 'semi' || type === 'right';
 }
 
@@ -95,7 +95,7 @@ function dropsLeft(type: JoinType): boolean {
  * Whether a right row without a match is not needed. Whether a mark is NULL depends on right rows that match nothing,
  * so a mark join needs all of them.
  */
-function dropsRight(type: JoinType): boolean {
+export function dropsRight(type: JoinType): boolean {
   return (
     type === 'inner' || type === 'semi' || type === 'left' || type === 'anti' || type === 'single'
   );

@@ -37,6 +37,29 @@ describe('row ranges', () => {
     );
   });
 
+  test('have every row exactly once with any cuts, also beyond the end of the table', () => {
+    const ascending = fc
+      .array(fc.nat(60_000), { maxLength: 9 })
+      .map((all) => all.toSorted((a, b) => a - b));
+    fc.assert(
+      fc.property(files, ascending, (all, cuts) => {
+        const total = all.reduce((sum, { rows }) => sum + (rows ?? 0), 0);
+        const lists = rowRanges(all, cuts.length + 1, cuts);
+        expect(lists).toHaveLength(cuts.length + 1);
+        const spans = lists.map((list) => list.map((range) => span(range, all)));
+        let next = 0;
+        for (const [from, to] of spans.flat()) {
+          expect(from).toBe(next);
+          expect(to).toBeGreaterThan(from);
+          next = to;
+        }
+        expect(next).toBe(total);
+        for (const [task, [first]] of spans.entries())
+          if (first !== undefined) expect(first[0]).toBe(task === 0 ? 0 : cuts[task - 1]);
+      }),
+    );
+  });
+
   test('have about as many rows each', () => {
     fc.assert(
       fc.property(files, fc.integer({ min: 1, max: 20 }), (all, count) => {

@@ -14,18 +14,23 @@ export function wholeFiles(files: readonly PinnedFile[]): readonly FileRange[] {
   return files.map((file) => rangeOf(file, null, null));
 }
 
-/** Returns `count` lists of ranges with about as many rows each. A list may be empty. */
+/** Returns `count` lists of ranges with about as many rows each, or from one of these cuts to the next. A list may be empty. */
 export function rowRanges(
   files: readonly PinnedFile[],
   count: number,
+  cuts?: readonly number[],
 ): readonly (readonly FileRange[])[] {
   const counted = files.map((file) => ({ file, rows: rowsOf(file) }));
   const total = counted.reduce((sum, { rows }) => sum + rows, 0);
-  const bounds = rowBounds(
-    counted.map(({ file }) => file),
-    total,
-    count,
-  );
+  const bounds =
+    cuts === undefined
+      ? rowBounds(
+          counted.map(({ file }) => file),
+          total,
+          count,
+        )
+      : // The table may have fewer rows than the one that the plan was made for.
+        [0, ...cuts.map((cut) => Math.min(cut, total)), total];
   return bounds.slice(0, -1).map((from, at) => between(counted, from, bounds[at + 1] as number));
 }
 

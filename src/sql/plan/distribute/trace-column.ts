@@ -27,7 +27,7 @@ export function sourceOf(relation: Relation, column: number): LeafColumn | null 
   return below === null ? null : sourceOf(below.input, below.column);
 }
 
-function sourceBelow(relation: Relation, column: number): Below | null {
+export function sourceBelow(relation: Relation, column: number): Below | null {
   switch (relation.kind) {
     case 'filter':
     case 'distinct':

@@ -43,6 +43,11 @@ describe('a plan that is submitted', () => {
     expect(readStoredPlan(old)).toEqual(JSON.parse(plan));
   });
 
+  test('may say where the rows of each task begin', () => {
+    const plan = withValue('/stages/0/fragment/scans/0/cuts', [5, 5, 700]);
+    expect(readPlan(plan)).toEqual(claimless(plan as object));
+  });
+
   test('is read as it was made', () => {
     const plan = examplePlan();
     expect(readPlan(JSON.parse(JSON.stringify(plan)))).toEqual(claimless(plan));
@@ -94,6 +99,10 @@ describe('a plan that is submitted', () => {
       /bounds\/2 Must be a whole/,
     ],
     ['/stages/0/fragment/scans/0/split', { at: 0 }, /split\/at There is no such field/],
+    ['/stages/0/fragment/scans/0/cuts', [1, 2], /cuts .*one number fewer than there are tasks, 4/],
+    ['/stages/0/fragment/scans/0/cuts', [1, 3, 2], /cuts .*in ascending order/],
+    ['/stages/0/fragment/scans/0/cuts', [-1, 3, 4], /cuts\/0 Must be a whole/],
+    ['/stages/0/fragment/scans/0/cuts', [1, 2, 0.5], /cuts\/2 Must be a whole/],
     ['/stages/2/fragment/inputs/0/mode', 'all', /inputs\/0 .*stage 0 has no whole output/],
     ['/stages/2/fragment/inputs/0/mode', 'forward', /inputs\/0 .*stage 0 has no whole output/],
     ['/stages/2/fragment/inputs/0/stage', 2, /must read an earlier stage/],

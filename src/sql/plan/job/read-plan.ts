@@ -193,7 +193,17 @@ function readRelation(reader: PlanReader): string {
 }
 
 function readScan(reader: PlanReader): Scan {
-  reader.known(['relation', 'table', 'files', 'rows', 'split', 'filtered', 'reader', 'columns']);
+  reader.known([
+    'relation',
+    'table',
+    'files',
+    'rows',
+    'split',
+    'cuts',
+    'filtered',
+    'reader',
+    'columns',
+  ]);
   const how = reader.at('reader').known(['format', 'options']);
   const format = how.at('format').choice(['parquet', 'csv', 'json'] as const);
   const rows = reader.at('rows').choice(['own', 'all'] as const);
@@ -205,6 +215,7 @@ function readScan(reader: PlanReader): Scan {
     files: reader.at('files').orNull((each) => each.list(FILES_MAX, (file) => file.text())),
     rows,
     ...readSplit(reader.at('split')),
+    ...readCuts(reader.at('cuts')),
     ...readFiltered(reader.at('filtered')),
     reader: { format, options: how.at('options').textOrEmpty() },
     columns: reader.at('columns').list(COLUMNS_MAX, (column) => {
@@ -222,6 +233,12 @@ function readSplit(reader: PlanReader): Pick<Scan, 'split'> {
   const column = reader.at('column').whole(0, COLUMNS_MAX);
   const bounds = reader.at('bounds').list(PARTITIONS_MAX, (bound) => bound.whole(min, max));
   return { split: { column, bounds } };
+}
+
+function readCuts(reader: PlanReader): Pick<Scan, 'cuts'> {
+  if (reader.value === undefined) return {};
+  const { MAX_SAFE_INTEGER: max } = Number;
+  return { cuts: reader.list(PARTITIONS_MAX, (cut) => cut.whole(0, max)) };
 }
 
 function readFiltered(reader: PlanReader): Pick<Scan, 'filtered'> {

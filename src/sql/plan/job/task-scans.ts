@@ -33,7 +33,7 @@ export function taskScans(
   if (scan.rows === 'own' && files.some(({ rows }) => rows === null))
     badPlan(`Table '${scan.table}' cannot be split: the number of rows in its files is not known.`);
   if (scan.split !== undefined) return splitByValue(table, files, scan, scan.split);
-  if (scan.rows === 'own') return rowRanges(files, tasks).map((ranges) => ({ ranges }));
+  if (scan.rows === 'own') return rowRanges(files, tasks, scan.cuts).map((ranges) => ({ ranges }));
   const all = { ranges: wholeFiles(files) };
   return Array.from({ length: tasks }, () => all);
 }

@@ -64,6 +64,8 @@ export interface QueryPlan {
    * has it: nothing is known of the joins in its fragments.
    */
   readonly joins?: readonly AdaptiveJoin[];
+  /** Only until the fragments are bound. Then the leader has looked the values up, and split the scans by them. */
+  readonly lookups?: readonly KeyLookup[];
   /** The folders that a node must be able to read. */
   readonly roots: readonly string[];
 }
@@ -170,6 +172,11 @@ export interface Scan {
   readonly rows: 'own' | 'all';
   /** With `own`: range-partitions the rows by a column. If absent, rows are split by their position in the files. */
   readonly split?: ScanSplit;
+  /**
+   * With `own` and without `split`: where the rows of each task but the first begin, counted over all files that the scan reads. If
+   * absent, each task has about as many rows.
+   */
+  readonly cuts?: readonly number[];
   /** The fragment filters this relation by single columns, which DuckDB does while it scans. Only for its estimates. */
   readonly filtered?: true;
   readonly reader: ScanReader;
@@ -217,6 +224,21 @@ export interface RuntimeFilter {
   readonly keys: { readonly stage: number; readonly column: number };
   /** A NULL is needed if there is one among the keys: the join compares with IS NOT DISTINCT FROM. */
   readonly matchesNull: boolean;
+}
+
+/** Rows of these scans are not needed if their value in the column is not one that a query finds in a small table. */
+export interface KeyLookup {
+  /** It has one column, and reads a single scan. */
+  readonly keys: { readonly sql: string; readonly type: string; readonly scan: Scan };
+  readonly scans: readonly LookedUp[];
+}
+
+export interface LookedUp {
+  readonly stage: number;
+  /** A scan of the stage's fragment. */
+  readonly relation: string;
+  /** The name of the column in the files. */
+  readonly column: string;
 }
 
 /**

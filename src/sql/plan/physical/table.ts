@@ -20,6 +20,11 @@ export interface PinnedTable {
   readonly lines?: TableLines;
   /** The clustered columns; absent if the files were not examined. */
   readonly clusters?: readonly Cluster[];
+  /**
+   * The same of dates, and of columns with NULL, which is not counted. Rows are not split by them, but they say
+   * which row groups have rows that a query needs. Absent for none.
+   */
+  readonly ascending?: readonly Cluster[];
 }
 
 export interface TableLines {
