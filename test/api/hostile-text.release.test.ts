@@ -186,7 +186,7 @@ const SCANNERS: readonly Scanner[] = [
   ['a cursor', (text) => readCursor('jobs', 1, text), plain],
   [
     'a bearer token',
-    (text) => void access.allow({ authorization: text }, 'read').catch(() => {}),
+    (text) => void Promise.resolve(access.allow({ authorization: text }, 'read')).catch(() => {}),
     plain,
     inside('Bearer ', ' a b'),
   ],

@@ -23,14 +23,17 @@ export interface Caller {
 export interface Access {
   /** Who has access: callers with a token, only those who act for the user who started the server, or anybody. */
   readonly scope: 'tokens' | 'own user' | 'anybody';
-  /** Returns the caller if its role allows `needed`; throws `unauthenticated` or `forbidden`. */
-  allow(credentials: Credentials, needed: Needed): Promise<Caller>;
+  /** Returns the caller if its role allows `needed`, without a promise if it is known at once; otherwise the promise is
+   * rejected with `unauthenticated` or `forbidden`. */
+  allow(credentials: Credentials, needed: Needed): Caller | Promise<Caller>;
 }
+
+const ANYBODY: Caller = { name: 'anybody', role: 'admin', credential: 'anybody' };
 
 /** For `--insecure`. */
 export const openAccess: Access = {
   scope: 'anybody',
-  allow: () => Promise.resolve({ name: 'anybody', role: 'admin', credential: 'anybody' }),
+  allow: () => ANYBODY,
 };
 
 /** The tokens of a file decide. */
@@ -38,7 +41,7 @@ export function tokenAccess(options: TokenFileOptions): Access {
   const book = new TokenFile(options);
   return {
     scope: 'tokens',
-    allow: async (credentials, needed) => admitted(credentials, needed, book),
+    allow: (credentials, needed) => orRejected(() => admitted(credentials, needed, book)),
   };
 }
 
@@ -47,7 +50,7 @@ export function accessWith(token: string): Access {
   const book = { find: holderWith(token, 'its program') };
   return {
     scope: 'own user',
-    allow: async (credentials, needed) => admitted(credentials, needed, book),
+    allow: (credentials, needed) => orRejected(() => admitted(credentials, needed, book)),
   };
 }
 
@@ -58,6 +61,19 @@ function holderWith(token: string, name: string): (shown: string) => Caller | un
     timingSafeEqual(digest, digestOf(shown))
       ? { name, role: 'admin', credential: 'its token' }
       : undefined;
+}
+
+/** What is thrown rejects a promise, as if there had been one all along. */
+export function orRejected<T>(look: () => T): T | Promise<T> {
+  try {
+    return look();
+  } catch (thrown) {
+    return rejected(thrown);
+  }
+}
+
+async function rejected(thrown: unknown): Promise<never> {
+  throw thrown;
 }
 
 /** A certificate adds nothing: a private authority signs for many purposes, a token is for this one. */
@@ -78,12 +94,15 @@ export function rpcAccess(
 ): (
   caller: { readonly authorization: string | null; readonly peer: Peer },
   needed: Role,
-) => Promise<string> {
-  return async ({ authorization, peer }, needed) => {
-    const shown = { peer, ...(authorization === null ? {} : { authorization }) };
-    return (await access.allow(shown, needed)).credential;
+) => string | Promise<string> {
+  return ({ authorization, peer }, needed) => {
+    const shown = authorization === null ? { peer } : { peer, authorization };
+    const caller = access.allow(shown, needed);
+    return caller instanceof Promise ? caller.then(credentialOf) : credentialOf(caller);
   };
 }
+
+const credentialOf = ({ credential }: Caller): string => credential;
 
 /** A token that is shown must be right, whatever else may speak for the caller. */
 function holderOf(

@@ -2,7 +2,7 @@
  * the server has put where only that user can read it. */
 import { timingSafeEqual } from 'node:crypto';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { Access, Caller, Credentials } from './access.ts';
+import { type Access, type Caller, type Credentials, orRejected } from './access.ts';
 import { peerOwners, type OwnerOf } from './peer-owner.ts';
 import { digestOf } from './token-file.ts';
 
@@ -20,14 +20,17 @@ const ROOT = 0;
 export function ownUserAccess(options: OwnUserOptions): Access {
   const { ownerOf = peerOwners(), userId = process.geteuid?.() ?? null } = options;
   const digest = digestOf(options.token);
+  const judged = (owner: number | null): Caller => {
+    if (owner !== null && (owner === userId || owner === ROOT)) return OWN_USER;
+    throw refusal(owner, userId, options.tokenPath());
+  };
   return {
     scope: 'own user',
-    async allow(credentials) {
-      if (showsToken(credentials, digest)) return OWN_USER;
-      const owner = credentials.peer === undefined ? null : await ownerOf(credentials.peer);
+    allow(credentials) {
       // A wrong token is not a reason to refuse this user: it may be meant for another server.
-      if (owner !== null && (owner === userId || owner === ROOT)) return OWN_USER;
-      throw refusal(owner, userId, options.tokenPath());
+      if (showsToken(credentials, digest)) return OWN_USER;
+      const owner = credentials.peer === undefined ? null : ownerOf(credentials.peer);
+      return owner instanceof Promise ? owner.then(judged) : orRejected(() => judged(owner));
     },
   };
 }
@@ -35,7 +38,8 @@ export function ownUserAccess(options: OwnUserOptions): Access {
 const OWN_USER: Caller = { name: 'the user of this server', role: 'admin', credential: 'own user' };
 
 function showsToken({ authorization }: Credentials, digest: Buffer): boolean {
-  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization ?? '') ?? [];
+  if (authorization === undefined) return false;
+  const [, token] = /^Bearer +(\S+) *$/i.exec(authorization) ?? [];
   return token !== undefined && timingSafeEqual(digest, digestOf(token));
 }
 

@@ -16,8 +16,8 @@ export interface Peer {
   readonly localPort: number | undefined;
 }
 
-/** Returns the user id of the other end, or null if it is unknown. */
-export type OwnerOf = (peer: Peer) => Promise<number | null>;
+/** Returns the user id of the other end, or null if it is unknown; without a promise once it was found out. */
+export type OwnerOf = (peer: Peer) => number | null | Promise<number | null>;
 
 const LISTS = ['/proc/net/tcp', '/proc/net/tcp6'] as const;
 
@@ -25,7 +25,7 @@ const LISTS = ['/proc/net/tcp', '/proc/net/tcp6'] as const;
 export function peerOwners(
   read: (path: string) => Promise<string> = (path) => readFile(path, 'latin1'),
 ): OwnerOf {
-  const known = new WeakMap<object, Promise<number | null>>();
+  const known = new WeakMap<object, number | null | Promise<number | null>>();
   let next: Promise<readonly string[]> | null = null;
   let running: Promise<unknown> = Promise.resolve();
   // A list that was begun before the question may lack the connection: the caller waits for the next one.
@@ -50,7 +50,10 @@ export function peerOwners(
   return (peer) => {
     const before = known.get(peer.connection);
     if (before !== undefined) return before;
-    const asked = search(peer);
+    const asked = search(peer).then((owner) => {
+      known.set(peer.connection, owner);
+      return owner;
+    });
     known.set(peer.connection, asked);
     return asked;
   };

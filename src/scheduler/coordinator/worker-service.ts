@@ -98,19 +98,19 @@ export class LeaderWorkerService implements WorkerService, NodeService {
     return process !== null && this.#options.isProcessGone(process) ? { goneSession: known } : {};
   }
 
-  async heartbeat({ executors, figures, ...beat }: Beat): Promise<WorkerOrders> {
-    const { dispatcher } = this.#options;
+  async heartbeat(beat: Beat): Promise<WorkerOrders> {
+    const { nodeId, sessionId, held, seenPoll, executors, figures } = beat;
     const operators = executors.filter(isOperatorExecutor);
     for (const operator of operators) checkId(operator, 'operator');
-    const reply = await dispatcher.ask((ask) => ({ type: 'heartbeat', ask, ...beat, operators }));
-    const { orders } = expect(reply, 'orders');
+    const said = { type: 'heartbeat' as const, nodeId, sessionId, held, seenPoll, operators };
+    const reply = await this.#options.dispatcher.ask((ask) => ({ ask, ...said }));
     this.#checkOffer(beat, executors);
     this.#flowSchedules.alive();
     if (figures !== undefined) {
-      this.figures.set(beat.nodeId, figures);
-      this.#fetches.heard(beat.nodeId, figures, this.#now());
+      this.figures.set(nodeId, figures);
+      this.#fetches.heard(nodeId, figures, this.#now());
     }
-    return this.#paced(beat.nodeId, orders);
+    return this.#paced(nodeId, expect(reply, 'orders').orders);
   }
 
   /** A node that offers more executors than it registered must say so in a registration. A beat with
@@ -128,9 +128,9 @@ export class LeaderWorkerService implements WorkerService, NodeService {
 
   readonly #now = (): Instant => this.#options.dispatcher.peek((_state, at) => at);
 
-  #paced(nodeId: NodeId, orders: Orders): WorkerOrders {
+  #paced(nodeId: NodeId, { abort, drain }: Orders): WorkerOrders {
     const slowDownMs = quietMs(this.#options.dispatcher.pressure);
-    return this.#fetches.with(nodeId, { ...orders, slowDownMs });
+    return this.#fetches.with(nodeId, { abort, drain, slowDownMs });
   }
 
   /** Parks until there is work, an order, or the signal asks for an empty answer. */

@@ -108,3 +108,27 @@ test('a node that no longer leads checks no workers', async () => {
   await clock.advance(60_000);
   expect(looks).toBe(0);
 });
+
+test('sessions that renew themselves share one timer', async () => {
+  let timers = 0;
+  const counting = {
+    monotonicMs: () => clock.monotonicMs(),
+    after(ms: number, act: () => void) {
+      timers += 1;
+      return clock.after(ms, act);
+    },
+  };
+  const shared = new WorkerWatch({
+    ...{ clock: counting, overdueMs: 8_000, processOf: () => process, isProcessGone: () => true },
+    onGone: ({ sessionId }) => gone.push(sessionId),
+  });
+  const sessions = ['s1', 's2', 's3'].map((id) => ({ ...session, sessionId: id as SessionId }));
+  for (let beat = 0; beat < 7; beat += 1) {
+    for (const each of sessions) shared.renewed(each);
+    await clock.advance(1_000);
+  }
+  expect(timers).toBe(1);
+  shared.renewed(session);
+  await clock.advance(7_100);
+  expect(gone).toEqual(['s2', 's3']);
+});

@@ -14,6 +14,12 @@ export interface WorkerWatchOptions {
   readonly onGone: (session: Session) => void;
 }
 
+/** A session whose next renewal is waited for. */
+interface Awaited {
+  readonly session: Session;
+  renewedAtMs: number;
+}
+
 /** A process that is being ended closes its connections first: so the look is repeated. */
 const AGAIN_MS = [0, 5, 10, 20, 40, 80, 160, 320, 640, 1_280] as const;
 
@@ -28,8 +34,9 @@ export class WorkerWatch {
   readonly #looking: Set<SessionId> = new Set();
   /** Sessions with a dropped connection, of which nothing was heard since. */
   readonly #missing: Set<SessionId> = new Set();
-  /** Cancels the search for a session that renews itself in time. */
-  readonly #overdue: Map<SessionId, () => void> = new Map();
+  readonly #awaited: Map<SessionId, Awaited> = new Map();
+  /** One timer for all: one that each renewal sets would nearly always be cancelled by the next. */
+  #cancelLook: (() => void) | null = null;
 
   constructor(options: WorkerWatchOptions) {
     this.#options = options;
@@ -38,25 +45,42 @@ export class WorkerWatch {
   /** The session has just spoken. It may be full, and die, before it has ever renewed itself. */
   heard(session: Session): void {
     this.#missing.delete(session.sessionId);
-    if (!this.#overdue.has(session.sessionId)) this.renewed(session);
+    if (!this.#awaited.has(session.sessionId)) this.renewed(session);
   }
 
   /** It has renewed itself. One that is full has no poll open whose end would tell of its own. */
   renewed(session: Session): void {
     const { sessionId } = session;
+    const { clock, overdueMs } = this.#options;
     this.#missing.delete(sessionId);
-    this.#overdue.get(sessionId)?.();
-    const cancel = this.#options.clock.after(this.#options.overdueMs, () => {
-      this.#overdue.delete(sessionId);
-      this.lost(session);
-    });
-    this.#overdue.set(sessionId, cancel);
+    const renewedAtMs = clock.monotonicMs();
+    const awaited = this.#awaited.get(sessionId);
+    if (awaited !== undefined) awaited.renewedAtMs = renewedAtMs;
+    else this.#awaited.set(sessionId, { session, renewedAtMs });
+    this.#cancelLook ??= clock.after(overdueMs, () => this.#lookForOverdue());
+  }
+
+  /** At the time at which the first of them would be overdue, if none had renewed itself since. */
+  #lookForOverdue(): void {
+    const { clock, overdueMs } = this.#options;
+    const overdueAtMs = clock.monotonicMs() - overdueMs;
+    let firstMs = Infinity;
+    for (const [sessionId, { session, renewedAtMs }] of this.#awaited) {
+      if (renewedAtMs > overdueAtMs) firstMs = Math.min(firstMs, renewedAtMs - overdueAtMs);
+      else {
+        this.#awaited.delete(sessionId);
+        this.lost(session);
+      }
+    }
+    const isOver = this.#awaited.size === 0;
+    this.#cancelLook = isOver ? null : clock.after(firstMs, () => this.#lookForOverdue());
   }
 
   /** Nobody leads here any more. */
   rest(): void {
-    for (const cancel of this.#overdue.values()) cancel();
-    this.#overdue.clear();
+    this.#cancelLook?.();
+    this.#cancelLook = null;
+    this.#awaited.clear();
     this.#missing.clear();
   }
 

@@ -4,7 +4,7 @@
  */
 import { type MillraceError, broken } from './errors.ts';
 import type { Ask } from './event.ts';
-import { JobList, TaskList } from './memory/row-list.ts';
+import { JobList, RowsByKey, TaskList } from './memory/row-list.ts';
 import type { Instant, JobId, JobNo, NodeId, ScheduleId, TaskId, TaskNo } from './ids.ts';
 import type { Batch, TaskRef } from './rows.ts';
 import type {
@@ -188,14 +188,14 @@ export class Effects {
   readonly #taskInserts: TaskList<TaskRow | null> = new TaskList();
   readonly #taskUpdates: TaskList<TaskRow> = new TaskList();
   readonly #results: ResultRow[] = [];
-  readonly #keys: Map<string, KeyRow | null> = new Map();
+  readonly #keys: RowsByKey<string, KeyRow> = new RowsByKey();
   readonly #copiedResults: CopiedResultRow[] = [];
-  readonly #steps: Map<string, StepRow> = new Map();
+  readonly #steps: RowsByKey<string, StepRow> = new RowsByKey();
   readonly #signals: SignalRow[] = [];
   readonly #takenSignals: TakenSignalRow[] = [];
-  readonly #nodes: Map<NodeId, NodeRow | null> = new Map();
-  readonly #schedules: Map<ScheduleId, ScheduleRow | null> = new Map();
-  readonly #limits: Map<string, LimitRow | null> = new Map();
+  readonly #nodes: RowsByKey<NodeId, NodeRow> = new RowsByKey();
+  readonly #schedules: RowsByKey<ScheduleId, ScheduleRow> = new RowsByKey();
+  readonly #limits: RowsByKey<string, LimitRow> = new RowsByKey();
   readonly #inboxDeletes: number[] = [];
   readonly #events: EventView[] = [];
 
@@ -369,24 +369,20 @@ export class Effects {
       taskInserts: this.#taskInserts.rows as TaskRow[],
       taskUpdates: this.#taskUpdates.rows,
       results: this.#results,
-      keyUpserts: [...this.#keys.values()].filter((row) => row !== null),
-      keyDeletes: nullKeys(this.#keys),
+      keyUpserts: this.#keys.rows,
+      keyDeletes: this.#keys.gone,
       copiedResults: this.#copiedResults,
-      steps: [...this.#steps.values()],
+      steps: this.#steps.rows,
       signalInserts: this.#signals,
       takenSignals: this.#takenSignals,
-      nodeUpserts: [...this.#nodes.values()].filter((row) => row !== null),
-      nodeDeletes: nullKeys(this.#nodes),
-      scheduleUpserts: [...this.#schedules.values()].filter((row) => row !== null),
-      scheduleDeletes: nullKeys(this.#schedules),
-      limitUpserts: [...this.#limits.values()].filter((row) => row !== null),
-      limitDeletes: nullKeys(this.#limits),
+      nodeUpserts: this.#nodes.rows,
+      nodeDeletes: this.#nodes.gone,
+      scheduleUpserts: this.#schedules.rows,
+      scheduleDeletes: this.#schedules.gone,
+      limitUpserts: this.#limits.rows,
+      limitDeletes: this.#limits.gone,
       inboxDeletes: this.#inboxDeletes,
       events: this.#events,
     };
   }
-}
-
-function nullKeys<K>(map: ReadonlyMap<K, unknown>): K[] {
-  return [...map].filter(([, value]) => value === null).map(([key]) => key);
 }

@@ -26,15 +26,19 @@ export interface Peer {
   readonly localPort: number | undefined;
 }
 
-/** Returns what sessions of the caller are bound to; throws `unauthenticated` or `forbidden`. */
-export type AccessCheck = (caller: Caller, needed: NeededRole) => Promise<string>;
+/** Returns what sessions of the caller are bound to, without a promise if that is known at once. The promise is rejected with
+ * `unauthenticated` or `forbidden`. */
+export type AccessCheck = (caller: Caller, needed: NeededRole) => string | Promise<string>;
+
+/** Answers a promise only if it takes its time. */
+export type Recheck = () => unknown;
 
 /** How to check a caller again, by the metadata of its call. */
-const RECHECKS: WeakMap<Metadata, () => Promise<unknown>> = new WeakMap();
+const RECHECKS: WeakMap<Metadata, Recheck> = new WeakMap();
 
 /** For messages that do not pass the interceptor: rejects when the caller may no longer do what it does. Null on a server
  * without authentication. */
-export function recheckOf(metadata: Metadata): (() => Promise<unknown>) | null {
+export function recheckOf(metadata: Metadata): Recheck | null {
   return RECHECKS.get(metadata) ?? null;
 }
 
@@ -112,7 +116,8 @@ export function accessInterceptor(access: AccessCheck): ServerInterceptor {
     });
     if (method.requestStream && needed !== undefined && needed !== 'open') {
       listener.withOnReceiveMessage((message, goOn) => {
-        if (caller !== null) access(caller, needed).then(() => goOn(message), refuse);
+        if (caller === null) return;
+        Promise.resolve(access(caller, needed)).then(() => goOn(message), refuse);
       });
     }
     const responder = new ResponderBuilder().withStart((next) => next(listener.build())).build();

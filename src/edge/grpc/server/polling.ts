@@ -18,7 +18,7 @@ const DEADLINE_MARGIN_MS = 500;
 
 export interface PollingOptions {
   readonly workers: () => WorkerService;
-  readonly clock: Clock;
+  readonly clock: Pick<Clock, 'after'>;
   readonly life: AbortSignal;
   /** How each parked poll is ended. A signal looks through all its listeners for each that comes or goes. */
   readonly parked: Set<() => void>;

@@ -5,7 +5,7 @@
  */
 import { Metadata } from '@grpc/grpc-js';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
-import { MillraceError, RenewedMap } from '../../../scheduler/core/index.ts';
+import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { LeaseName } from '../../../scheduler/core/index.ts';
 import { HeldLeases, type HeldRoom, heldRoom } from '../codec/packed-leases.ts';
 import { refuse } from '../codec/values.ts';
@@ -14,7 +14,7 @@ import { WorkRequest, WorkResponse } from '../gen/millrace/v1/work.ts';
 import { PACKED_HEADER, WORK_CALLS_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
 import type { Session } from '../../../scheduler/contract/index.ts';
 import { asMillraceError, errorToDetail, statusOf } from '../status.ts';
-import { recheckOf } from './access.ts';
+import { type Recheck, recheckOf } from './access.ts';
 import { shuttingDown } from './handlers.ts';
 import { cutOff } from './http2-call.ts';
 import { type Messages, messagesOf } from './messages.ts';
@@ -44,22 +44,64 @@ export function workHandler(
   return (call) => new WorkStream(call, calls, life, room).serve();
 }
 
+const ANSWERS: Readonly<Record<Call['$case'], Outcome['$case']>> = {
+  getTask: 'getTask',
+  reportTaskStatus: 'reportTaskStatus',
+  heartbeat: 'heartbeat',
+  packedPoll: 'packedTasks',
+  packedReports: 'reportTaskStatus',
+};
+
 /** A call without an answer. */
 interface OpenCall {
+  readonly callNo: number;
   cancel: () => void;
+}
+
+const doNothing = (): void => {};
+
+/** A few at a time, and mostly one: for a table, each of them would be a change of what has long been old. */
+class OpenCalls {
+  readonly #places: (OpenCall | null)[] = [];
+  size = 0;
+
+  get(callNo: number): OpenCall | null {
+    for (const open of this.#places) if (open?.callNo === callNo) return open;
+    return null;
+  }
+
+  add(open: OpenCall): void {
+    const at = this.#places.indexOf(null);
+    if (at === -1) this.#places.push(open);
+    else this.#places[at] = open;
+    this.size += 1;
+  }
+
+  delete(callNo: number): void {
+    const at = this.#places.findIndex((open) => open?.callNo === callNo);
+    if (at === -1) return;
+    this.#places[at] = null;
+    this.size -= 1;
+  }
+
+  cancelAll(): void {
+    const all = this.#places.splice(0);
+    this.size = 0;
+    for (const open of all) open?.cancel();
+  }
 }
 
 class WorkStream {
   readonly #call: ServerDuplexStream<Buffer, Buffer>;
   readonly #messages: Messages;
-  readonly #recheck: (() => Promise<unknown>) | null;
+  readonly #recheck: Recheck | null;
   /** Messages of a caller who is being checked again. */
   #unchecked: Buffer[] = [];
   #isChecking = false;
   readonly #calls: WorkerCalls;
   readonly #life: AbortSignal;
   /** Until the answer has left: what a caller does not read counts, too. */
-  readonly #open: RenewedMap<number, OpenCall> = new RenewedMap();
+  readonly #open: OpenCalls = new OpenCalls();
   #session: { readonly shown: Session; readonly bound: Session } | null = null;
   /** What packed polls have said to be held. */
   readonly #held: HeldLeases;
@@ -95,28 +137,35 @@ class WorkStream {
   }
 
   #admit(messages: readonly Buffer[]): void {
-    if (this.#recheck === null) return messages.forEach((bytes) => this.#receive(bytes));
-    this.#unchecked.push(...messages);
-    // Mostly it is done before more can come.
-    if (this.#isChecking) this.#messages.pause();
-    else this.#check(this.#recheck);
+    if (this.#isChecking) {
+      this.#unchecked.push(...messages);
+      // Mostly it is done before more can come.
+      this.#messages.pause();
+    } else this.#check(messages);
   }
 
-  /** Those that come meanwhile are checked by themselves. */
-  #check(recheck: () => Promise<unknown>): void {
-    const messages = this.#unchecked;
-    this.#unchecked = [];
+  #check(messages: readonly Buffer[]): void {
+    const checked = this.#recheck?.();
+    if (!(checked instanceof Promise)) return this.#checked(messages);
     this.#isChecking = true;
-    recheck().then(
-      () => {
-        for (const bytes of messages) this.#receive(bytes);
-        if (this.#unchecked.length > 0) return this.#check(recheck);
-        this.#isChecking = false;
-        this.#messages.resume();
-        if (this.#hasEnded) this.#endIfIdle();
-      },
+    checked.then(
+      () => this.#checked(messages),
       (thrown: unknown) => this.#breakOff(thrown),
     );
+  }
+
+  /** Those that have come meanwhile are checked by themselves. */
+  #checked(messages: readonly Buffer[]): void {
+    for (const bytes of messages) this.#receive(bytes);
+    const unchecked = this.#unchecked;
+    if (unchecked.length > 0) {
+      this.#unchecked = [];
+      return this.#check(unchecked);
+    }
+    if (!this.#isChecking) return;
+    this.#isChecking = false;
+    this.#messages.resume();
+    if (this.#hasEnded) this.#endIfIdle();
   }
 
   #ended(): void {
@@ -131,7 +180,7 @@ class WorkStream {
       if (call === undefined) refuse('call', 'It is missing, or this server does not know it.');
       const open = this.#open.get(callNo);
       if (call.$case === 'cancel') return open?.cancel();
-      if (open !== undefined) refuse('call_no', `Call ${callNo} has no answer yet.`);
+      if (open !== null) refuse('call_no', `Call ${callNo} has no answer yet.`);
       if (this.#open.size >= WORK_CALLS_MAX) throw tooMany();
       // In the order in which they come, whatever becomes of the call: the next one builds on it.
       const held = call.$case === 'packedPoll' ? this.#held.after(call.value) : [];
@@ -142,43 +191,37 @@ class WorkStream {
   }
 
   #begin(callNo: number, call: Call, leftMs: number): void {
-    const open: OpenCall = { cancel: () => {} };
-    this.#open.set(callNo, open);
-    this.#serve(callNo, call, this.#callerOf(open, leftMs)).catch((thrown: unknown) => {
-      this.#breakOff(thrown);
-    });
+    const open: OpenCall = { callNo, cancel: doNothing };
+    this.#open.add(open);
+    const $case = ANSWERS[call.$case];
+    this.#ask(call, this.#callerOf(open, leftMs)).then(
+      (value) => this.#answer(callNo, { $case, value } as Outcome),
+      (thrown: unknown) => this.#answer(callNo, errorOf(thrown)),
+    );
   }
 
-  async #serve(callNo: number, call: Call, caller: WorkerCaller): Promise<void> {
-    let bytes: Buffer;
-    try {
-      bytes = encoded(callNo, await this.#answer(call, caller));
-    } catch (thrown) {
-      bytes = encoded(callNo, errorOf(thrown));
-    }
-    this.#send(callNo, bytes);
-  }
-
-  async #answer(call: Call, caller: WorkerCaller): Promise<Outcome> {
-    if (this.#life.aborted) throw shuttingDown();
+  #ask(call: Call, caller: WorkerCaller): Promise<NonNullable<Outcome['value']>> {
+    if (this.#life.aborted) return Promise.reject(shuttingDown());
     const calls = this.#calls;
     switch (call.$case) {
       case 'getTask':
-        return { $case: 'getTask', value: await calls.getTask(call.value, caller) };
-      case 'reportTaskStatus': {
-        const value = await calls.reportTaskStatus(call.value, caller);
-        return { $case: 'reportTaskStatus', value };
-      }
+        return calls.getTask(call.value, caller);
+      case 'reportTaskStatus':
+        return calls.reportTaskStatus(call.value, caller);
       case 'heartbeat':
-        return { $case: 'heartbeat', value: await calls.heartbeat(call.value, caller) };
-      case 'packedPoll': {
-        const value = await calls.packedPoll(call.value, call.held, caller);
-        return { $case: 'packedTasks', value };
-      }
-      case 'packedReports': {
-        const value = await calls.packedReports(call.value, caller);
-        return { $case: 'reportTaskStatus', value };
-      }
+        return calls.heartbeat(call.value, caller);
+      case 'packedPoll':
+        return calls.packedPoll(call.value, call.held, caller);
+      case 'packedReports':
+        return calls.packedReports(call.value, caller);
+    }
+  }
+
+  #answer(callNo: number, outcome: Outcome): void {
+    try {
+      this.#send(callNo, encoded(callNo, outcome));
+    } catch (thrown) {
+      this.#breakOff(thrown);
     }
   }
 
@@ -189,7 +232,7 @@ class WorkStream {
       leftMs: () => leftMs,
       onCancelled(listener) {
         open.cancel = listener;
-        return () => (open.cancel = () => {});
+        return () => (open.cancel = doNothing);
       },
     };
   }
@@ -235,8 +278,7 @@ class WorkStream {
     this.#messages.discard();
     this.#held.end();
     this.#life.removeEventListener('abort', this.#endIfIdle);
-    for (const { cancel } of this.#open.values()) cancel();
-    this.#open.clear();
+    this.#open.cancelAll();
   }
 }
 

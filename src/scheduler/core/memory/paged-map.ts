@@ -15,7 +15,8 @@ interface Page<V> {
 }
 
 export class PagedMap<K extends number, V> {
-  readonly #pages: Map<number, Page<V>> = new Map();
+  /** Null until there is something: each batch has several that stay empty. */
+  #pages: Map<number, Page<V>> | null = null;
   /** The page of the last look, and its number; NaN, which equals nothing, while there is none. */
   #near: Page<V> | undefined = undefined;
   #nearNo = NaN;
@@ -52,7 +53,7 @@ export class PagedMap<K extends number, V> {
     page.count -= 1;
     this.#size -= 1;
     if (page.count === 0) {
-      this.#pages.delete(this.#nearNo);
+      this.#pages?.delete(this.#nearNo);
       this.#near = undefined;
       this.#nearNo = NaN;
     }
@@ -60,7 +61,7 @@ export class PagedMap<K extends number, V> {
   }
 
   clear(): void {
-    this.#pages.clear();
+    this.#pages?.clear();
     this.#near = undefined;
     this.#nearNo = NaN;
     this.#size = 0;
@@ -68,7 +69,7 @@ export class PagedMap<K extends number, V> {
 
   /** Page by page: within one the numbers rise, and pages come as they were begun. */
   forEach(act: (value: V, key: K) => void): void {
-    for (const [no, { values }] of this.#pages) {
+    for (const [no, { values }] of this.#pages ?? []) {
       for (let at = 0; at < PAGE; at += 1) {
         const value = values[at];
         if (value !== undefined) act(value, (no * PAGE + at) as K);
@@ -77,13 +78,13 @@ export class PagedMap<K extends number, V> {
   }
 
   *values(): Generator<V, void> {
-    for (const { values } of this.#pages.values()) {
+    for (const { values } of this.#pages?.values() ?? []) {
       for (const value of values) if (value !== undefined) yield value;
     }
   }
 
   *keys(): Generator<K, void> {
-    for (const [no, { values }] of this.#pages) {
+    for (const [no, { values }] of this.#pages ?? []) {
       for (let at = 0; at < PAGE; at += 1)
         if (values[at] !== undefined) yield (no * PAGE + at) as K;
     }
@@ -92,7 +93,7 @@ export class PagedMap<K extends number, V> {
   #pageOf(key: K): Page<V> | undefined {
     const no = (key - (key & MASK)) / PAGE;
     if (no === this.#nearNo) return this.#near;
-    const page = this.#pages.get(no);
+    const page = this.#pages?.get(no);
     if (page !== undefined) {
       this.#near = page;
       this.#nearNo = no;
@@ -103,6 +104,7 @@ export class PagedMap<K extends number, V> {
   #open(key: K): Page<V> {
     const no = (key - (key & MASK)) / PAGE;
     const page: Page<V> = { values: EMPTY.slice(), count: 0 };
+    this.#pages ??= new Map();
     this.#pages.set(no, page);
     this.#near = page;
     this.#nearNo = no;

@@ -73,3 +73,31 @@ export class TaskList<Row> {
     return taskNo === 0 ? this.#firsts.get(jobNo) : this.#others.get(taskOrder(jobNo, taskNo));
   }
 }
+
+/** Rows of which a batch seldom has any, by a key; null for one that goes. Most batches never make the map. */
+export class RowsByKey<K, Row> {
+  #all: Map<K, Row | null> | null = null;
+
+  get size(): number {
+    return this.#all?.size ?? 0;
+  }
+
+  has(key: K): boolean {
+    return this.#all?.has(key) ?? false;
+  }
+
+  set(key: K, row: Row | null): void {
+    this.#all ??= new Map();
+    this.#all.set(key, row);
+  }
+
+  get rows(): Row[] {
+    return this.#all === null ? [] : [...this.#all.values()].filter((row) => row !== null);
+  }
+
+  /** The keys of those that go. */
+  get gone(): K[] {
+    if (this.#all === null) return [];
+    return [...this.#all].filter(([, row]) => row === null).map(([key]) => key);
+  }
+}

@@ -131,10 +131,9 @@ export function heartbeat(context: StepContext, event: Heartbeat): void {
 
 /** What a worker has dropped or taken up since it registered. Executors change with a registration only. */
 function offerOperators(context: StepContext, node: Node, operators: readonly string[]): void {
-  const known = [...node.executors].filter(isOperatorExecutor);
-  const isSame =
-    known.length === operators.length && operators.every((each) => node.executors.has(each));
-  if (isSame) return;
+  let known = 0;
+  for (const executor of node.executors) if (isOperatorExecutor(executor)) known += 1;
+  if (known === operators.length && operators.every((each) => node.executors.has(each))) return;
   const executors = node.offer.executors.filter((each) => !isOperatorExecutor(each));
   node.offer = { ...node.offer, executors: [...executors, ...operators] };
   node.executors.clear();
