@@ -26,7 +26,7 @@ export function poll(context: StepContext, event: PollEvent): void {
   node.lastPollNo = event.pollNo;
   const again: Lease[] = [];
   const unwanted: Lease[] = [];
-  for (const lease of node.leases.values()) {
+  for (let lease = node.leases.first; lease !== null; lease = lease.place.after) {
     if (lease.namedIn === held.listNo) lease.ackedByPoll ??= event.pollNo;
     else (lease.stopping === null ? again : unwanted).push(lease);
   }
