@@ -142,14 +142,13 @@ function give(context: StepContext, node: Node, lease: Lease): void {
 function answer(context: StepContext, node: Node, parked: Poll): void {
   node.poll = null;
   context.state.matching.updateWaiting(node);
-  const current = [...parked.again, ...parked.fresh].filter((lease) =>
-    isCurrent(context.state, lease),
-  );
-  context.effects.reply(parked.ask, {
-    type: 'assignments',
-    assignments: current.map((lease) => assignment(context, lease)),
-    orders: ordersFor(node, parked.lost),
-  });
+  const assignments: Assignment[] = [];
+  for (const leases of [parked.again, parked.fresh]) {
+    for (const lease of leases)
+      if (isCurrent(context.state, lease)) assignments.push(assignment(context, lease));
+  }
+  const orders = ordersFor(node, parked.lost);
+  context.effects.reply(parked.ask, { type: 'assignments', assignments, orders });
 }
 
 function answerEmpty(
