@@ -55,7 +55,7 @@ test('no more run at the same time than there are slots', () => {
   expect(running).toHaveLength(3);
 });
 
-test('leases of one task are told apart, whichever goes first', () => {
+test('leases of one task are kept apart, whichever goes first', () => {
   const slots = new Slots({ slots: 9, prefetch: () => 0, mayStart: () => false, start: () => {} });
   const of = (fence: number): Attempt =>
     ({ lease: { ...lease(1), fence }, place: new Place() }) as unknown as Attempt;

@@ -12,8 +12,8 @@
 
 /** The smallest table has room for four, deleted ones included. */
 const DELETIONS_MIN = 2;
-/** So many times as many deletions as there are entries, before both maps are put together. */
-const PATIENCE = 4;
+/** Before both maps are put together. */
+const DELETIONS_AN_ENTRY = 4;
 
 export class RenewedMap<K, V> {
   /** What came earlier; all of it is older than what is in the other one. */
@@ -50,7 +50,7 @@ export class RenewedMap<K, V> {
     if (this.#old.size === 0) {
       this.#old = this.#map;
       this.#map = new Map();
-    } else if (this.#deletions < this.size * PATIENCE) return;
+    } else if (this.#deletions < this.size * DELETIONS_AN_ENTRY) return;
     else {
       this.#map = new Map(this.entries());
       this.#old = new Map();
