@@ -1,5 +1,6 @@
 /** One assignment on this worker, from its arrival to its final report. */
 import { setMaxListeners } from 'node:events';
+import { Place } from '../../scheduler/core/index.ts';
 import type { Json, LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { classifyFailure, jsonText } from '../../tasks/executors/index.ts';
 import type { Executor, OutputStream, TaskLog } from '../../tasks/executors/index.ts';
@@ -11,7 +12,6 @@ import type {
 } from '../../scheduler/contract/index.ts';
 import { AttemptContext } from './attempt-context.ts';
 import { AttemptSpan } from './attempt-span.ts';
-import { leaseKey } from './lease-key.ts';
 import type { ItemVerdict } from './outbox.ts';
 import { tooLarge } from './payload-limit.ts';
 
@@ -30,15 +30,19 @@ export interface AttemptHost {
   readonly onLost: (attempt: Attempt) => void;
 }
 
+const nothing = (): void => {};
+
 export class Attempt {
   readonly assignment: ReadyAssignment;
-  readonly key: string;
+  /** Among those that the session holds, and the one before it of the same task. */
+  readonly place: Place<Attempt> = new Place();
+  older: Attempt | undefined = undefined;
   /** Where its lease stands in the `HeldTable`, once it is held. */
   row = 0;
   state: 'waiting' | 'running' | 'ended' = 'waiting';
   readonly #host: AttemptHost;
   #reason: MillraceError | null = null;
-  #cancelStart: () => void = () => {};
+  #cancelStart: () => void = nothing;
   #stopWord: StopWord = null;
   #control: AbortController | null = null;
   /** By the monotonic clock. */
@@ -49,11 +53,10 @@ export class Attempt {
   #isStartTold = false;
   /** Of its end. */
   #said: WorkerReport | null = null;
-  #resolve: (item: WorkerReport | null) => void = () => {};
+  #resolve: (item: WorkerReport | null) => void = nothing;
 
   constructor(assignment: ReadyAssignment, host: AttemptHost, receivedAtMs: number) {
     this.assignment = assignment;
-    this.key = leaseKey(assignment.lease);
     this.#host = host;
     this.#receivedAtMs = receivedAtMs;
   }

@@ -12,15 +12,19 @@ import type { LeaseName } from '../../scheduler/core/index.ts';
 
 const HEADER_BYTES = 8;
 
+/** What changes most is kept apart from the rows, two numbers for each of them side by side: these stay in the processor's cache. */
+const NUMBERS = 2;
+const NUMBERS_BYTES = NUMBERS * Int32Array.BYTES_PER_ELEMENT;
 /** Counts up with each lease that takes the row; 0 while the row is free. */
 const NUMBER = 0;
-const IS_RUNNING = 4;
-const TASK_NO = 8;
-const JOB_ID_BYTES = 12;
-const TERM_BYTES = 16;
-const JOB_NO = 24;
-const FENCE = 32;
-const TEXTS = 40;
+const IS_RUNNING = 1;
+
+const TASK_NO = 0;
+const JOB_ID_BYTES = 4;
+const TERM_BYTES = 8;
+const JOB_NO = 16;
+const FENCE = 24;
+const TEXTS = 32;
 /** No character takes more bytes than three. */
 const TEXT_BYTES = ID_LENGTH_MAX * 3;
 const ROW_BYTES = TEXTS + TEXT_BYTES * 2;
@@ -55,7 +59,7 @@ export class HeldTable {
   hold(lease: LeaseName): number {
     const row = this.#free.pop() ?? this.#grown();
     const { view, bytes, numbers } = this.#memory;
-    const at = HEADER_BYTES + row * ROW_BYTES;
+    const at = this.#memory.rowAt(row);
     view.setUint32(at + TASK_NO, lease.taskNo, true);
     view.setFloat64(at + JOB_NO, lease.jobNo, true);
     view.setFloat64(at + FENCE, lease.fence, true);
@@ -67,19 +71,18 @@ export class HeldTable {
       this.#terms[row] = lease.term;
     }
     this.#lastNumber = this.#lastNumber === NUMBER_MAX ? 1 : this.#lastNumber + 1;
-    Atomics.store(numbers, (at + NUMBER) >> 2, this.#lastNumber);
+    Atomics.store(numbers, row * NUMBERS + NUMBER, this.#lastNumber);
     return row;
   }
 
   leave(row: number): void {
-    Atomics.store(this.#memory.numbers, (HEADER_BYTES + row * ROW_BYTES + NUMBER) >> 2, 0);
+    Atomics.store(this.#memory.numbers, row * NUMBERS + NUMBER, 0);
     this.#free.push(row);
   }
 
   /** Whether its handler runs. */
   runs(row: number, isRunning: boolean): void {
-    const at = HEADER_BYTES + row * ROW_BYTES + IS_RUNNING;
-    Atomics.store(this.#memory.numbers, at >> 2, Number(isRunning));
+    Atomics.store(this.#memory.numbers, row * NUMBERS + IS_RUNNING, Number(isRunning));
   }
 
   /** The last poll whose answer is in here. To be asked before the leases. */
@@ -101,39 +104,37 @@ export class HeldTable {
 
   /** Whether any handler runs. */
   get isBusy(): boolean {
-    const { numbers } = this.#memory;
-    for (let at = HEADER_BYTES; at < this.#buffer.byteLength; at += ROW_BYTES) {
-      if (isRunning(numbers, at)) return true;
-    }
+    const { numbers, rows } = this.#memory;
+    for (let row = 0; row < rows; row += 1) if (isRunning(numbers, row)) return true;
     return false;
   }
 
   #read(onlyRunning: boolean): LeaseName[] {
-    const { numbers } = this.#memory;
+    const { numbers, rows } = this.#memory;
     const leases: LeaseName[] = [];
-    for (let at = HEADER_BYTES; at < this.#buffer.byteLength; at += ROW_BYTES) {
-      const number = Atomics.load(numbers, (at + NUMBER) >> 2);
-      if (number === 0 || (onlyRunning && !isRunning(numbers, at))) continue;
-      const lease = this.#memory.lease(at);
-      if (Atomics.load(numbers, (at + NUMBER) >> 2) === number) leases.push(lease);
+    for (let row = 0; row < rows; row += 1) {
+      const number = Atomics.load(numbers, row * NUMBERS + NUMBER);
+      if (number === 0 || (onlyRunning && !isRunning(numbers, row))) continue;
+      const lease = this.#memory.lease(row);
+      if (Atomics.load(numbers, row * NUMBERS + NUMBER) === number) leases.push(lease);
     }
     return leases;
   }
 
   #grown(): number {
-    const before = this.#terms.length;
-    const buffer = bufferFor(before * 2);
-    new Uint8Array(buffer).set(new Uint8Array(this.#buffer));
+    const before = this.#memory;
+    const buffer = bufferFor(before.rows * 2);
     this.#buffer = buffer;
     this.#memory = new Memory(buffer);
-    this.#freeFrom(before);
+    this.#memory.take(before);
+    this.#freeFrom(before.rows);
     // Until it is heard the other thread sees what was held up to now.
     this.#onMoved(buffer);
     return this.#free.pop() as number;
   }
 
   #freeFrom(first: number): void {
-    const rows = (this.#buffer.byteLength - HEADER_BYTES) / ROW_BYTES;
+    const { rows } = this.#memory;
     for (let row = rows - 1; row >= first; row -= 1) this.#free.push(row);
     this.#terms.length = rows;
   }
@@ -145,16 +146,32 @@ class Memory {
   readonly bytes: Buffer;
   readonly numbers: Int32Array;
   readonly seenPoll: BigInt64Array;
+  readonly rows: number;
+  readonly #rowsAt: number;
 
   constructor(buffer: SharedArrayBuffer) {
+    this.rows = (buffer.byteLength - HEADER_BYTES) / (NUMBERS_BYTES + ROW_BYTES);
+    this.#rowsAt = HEADER_BYTES + this.rows * NUMBERS_BYTES;
     this.view = new DataView(buffer);
     this.bytes = Buffer.from(buffer);
-    this.numbers = new Int32Array(buffer);
+    this.numbers = new Int32Array(buffer, HEADER_BYTES, this.rows * NUMBERS);
     this.seenPoll = new BigInt64Array(buffer, 0, 1);
   }
 
-  lease(at: number): LeaseName {
+  rowAt(row: number): number {
+    return this.#rowsAt + row * ROW_BYTES;
+  }
+
+  /** The first rows are those of a smaller one. */
+  take(before: Memory): void {
+    this.seenPoll.set(before.seenPoll);
+    this.numbers.set(before.numbers);
+    this.bytes.set(before.bytes.subarray(before.#rowsAt), this.#rowsAt);
+  }
+
+  lease(row: number): LeaseName {
     const { view, bytes } = this;
+    const at = this.rowAt(row);
     const text = at + TEXTS;
     const term = text + TEXT_BYTES;
     return {
@@ -175,10 +192,10 @@ class Memory {
   }
 }
 
-function isRunning(numbers: Int32Array, at: number): boolean {
-  return Atomics.load(numbers, (at + IS_RUNNING) >> 2) !== 0;
+function isRunning(numbers: Int32Array, row: number): boolean {
+  return Atomics.load(numbers, row * NUMBERS + IS_RUNNING) !== 0;
 }
 
 function bufferFor(rows: number): SharedArrayBuffer {
-  return new SharedArrayBuffer(HEADER_BYTES + rows * ROW_BYTES);
+  return new SharedArrayBuffer(HEADER_BYTES + rows * (NUMBERS_BYTES + ROW_BYTES));
 }

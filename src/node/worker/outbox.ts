@@ -4,7 +4,7 @@
  * large ones and an idle one sends at once. A large one does not wait for those before it, unless it has more to say of
  * the same leases.
  */
-import { type LeaseName, type MillraceError, RenewedSet } from '../../scheduler/core/index.ts';
+import type { LeaseName, MillraceError } from '../../scheduler/core/index.ts';
 import { Backoff, type Clock, sleepOrAbort } from '../../kit/index.ts';
 import type {
   ReportReply,
@@ -47,8 +47,8 @@ export class Outbox {
   #queue: Entry[] = [];
   /** Progress that was not reported yet: a newer report replaces it. */
   readonly #progress: Map<LeaseName, Entry> = new Map();
-  /** Those that a report in flight is about. */
-  readonly #inFlight: RenewedSet<LeaseName> = new RenewedSet();
+  /** Those of which a report in flight says something that is not their end: more of them waits for its answer. */
+  readonly #inFlight: Set<LeaseName> = new Set();
   #reports = 0;
   #items = 0;
   #bytes = 0;
@@ -125,7 +125,7 @@ export class Outbox {
   }
 
   async #send(batch: readonly Entry[]): Promise<void> {
-    const leases = batch.map(({ item }) => item.lease);
+    const leases = batch.flatMap(({ item }) => (isEnd(item) ? [] : [item.lease]));
     this.#reports += 1;
     for (const lease of leases) this.#inFlight.add(lease);
     await this.#untilAnswered(batch);
@@ -137,7 +137,7 @@ export class Outbox {
   #nextBatch(): Entry[] {
     const { reportItemsMax, reportBytesMax } = this.#options.settings;
     const taken: Entry[] = [];
-    const completed = new Set<LeaseName>();
+    let hasStarted = false;
     let bytes = 0;
     for (const entry of this.#queue) {
       if (taken.length === reportItemsMax || (bytes > 0 && bytes + entry.bytes > reportBytesMax)) {
@@ -146,11 +146,17 @@ export class Outbox {
       if (this.#inFlight.has(entry.item.lease)) break;
       taken.push(entry);
       bytes += entry.bytes;
-      if (entry.item.kind === 'completed') completed.add(entry.item.lease);
+      hasStarted ||= entry.item.kind === 'started';
       if (entry.item.kind === 'progress') this.#progress.delete(entry.item.lease);
     }
     this.#queue = this.#queue.slice(taken.length);
-    // A completion says that it started, too.
+    return hasStarted ? this.#withoutStarts(taken) : taken;
+  }
+
+  /** A completion says that it started, too. */
+  #withoutStarts(taken: readonly Entry[]): Entry[] {
+    const completed = new Set<LeaseName>();
+    for (const { item } of taken) if (item.kind === 'completed') completed.add(item.lease);
     return taken.filter((entry) => {
       const isSaid = entry.item.kind === 'started' && completed.has(entry.item.lease);
       if (isSaid) this.#release(entry);
@@ -169,7 +175,8 @@ export class Outbox {
           throw new Error(`${verdicts.length} verdicts for ${batch.length} items`);
         }
         this.#backoff.reset();
-        for (const [at, entry] of batch.entries()) {
+        for (let at = 0; at < batch.length; at += 1) {
+          const entry = batch[at] as Entry;
           this.#release(entry);
           entry.onVerdict(verdicts[at] ?? 'lost');
         }
@@ -207,6 +214,16 @@ export class Outbox {
     this.#bytes -= entry.bytes;
   }
 }
+
+/** Nothing more is said of the lease. */
+function isEnd({ kind }: WorkerReport): boolean {
+  return ENDS.has(kind);
+}
+
+const ENDS: ReadonlySet<WorkerReport['kind']> = new Set([
+  ...(['completed', 'failed', 'inputLost'] as const),
+  ...(['suspended', 'aborted', 'released'] as const),
+]);
 
 const WORDS: { readonly [Kind in WorkerReport['kind']]?: string } = {
   suspended: 'what it waits for',

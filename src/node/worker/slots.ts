@@ -1,7 +1,6 @@
 /** What a worker holds: at most `slots` running handlers, and behind them a queue of prefetched tasks. */
-import { type LeaseName, RenewedMap, RenewedSet } from '../../scheduler/core/index.ts';
+import { type LeaseName, LinkedList, TaskMap } from '../../scheduler/core/index.ts';
 import type { Attempt } from './attempt.ts';
-import { leaseKey } from './lease-key.ts';
 
 const STARTS_A_TURN = 250;
 
@@ -17,11 +16,14 @@ export interface SlotsOptions {
 
 export class Slots {
   readonly #options: SlotsOptions;
-  readonly #held: RenewedMap<string, Attempt> = new RenewedMap();
+  /** As they came. */
+  readonly #held: LinkedList<Attempt> = new LinkedList();
+  /** The newest of each task; others of the same one are behind it. */
+  readonly #byTask: TaskMap<Attempt> = new TaskMap();
   /** Oldest first, from `#first` on. */
   #waiting: (Attempt | undefined)[] = [];
   #first = 0;
-  readonly #running: RenewedSet<Attempt> = new RenewedSet();
+  readonly #running: Attempt[] = [];
   #isFilling = false;
   /** How many may start in this turn of the event loop; null when none has started in it. */
   #left: number | null = null;
@@ -41,21 +43,29 @@ export class Slots {
   }
 
   get running(): readonly Attempt[] {
-    return [...this.#running.values()];
+    return [...this.#running];
   }
 
   get leases(): readonly LeaseName[] {
-    return Array.from(this.#held.values(), ({ lease }) => lease);
+    const leases: LeaseName[] = [];
+    for (let each = this.#held.first; each !== null; each = each.place.after)
+      leases.push(each.lease);
+    return leases;
   }
 
   get(lease: LeaseName): Attempt | undefined {
-    return this.#held.get(leaseKey(lease));
+    let found = this.#byTask.get(lease.jobNo, lease.taskNo);
+    while (found !== undefined && !isSame(found.lease, lease)) found = found.older;
+    return found;
   }
 
   /** False for what it has already: a lost answer was sent again. */
   hold(attempt: Attempt): boolean {
-    if (this.#held.has(attempt.key)) return false;
-    this.#held.set(attempt.key, attempt);
+    const { lease } = attempt;
+    if (this.get(lease) !== undefined) return false;
+    attempt.older = this.#byTask.get(lease.jobNo, lease.taskNo);
+    this.#byTask.set(lease.jobNo, lease.taskNo, attempt);
+    this.#held.add(attempt);
     return true;
   }
 
@@ -70,9 +80,9 @@ export class Slots {
     this.#isFilling = true;
     const { slots, mayStart, start } = this.#options;
     while (this.#first < this.#waiting.length) {
-      if (this.#running.size >= slots || !mayStart() || !this.#takesTurn()) break;
+      if (this.#running.length >= slots || !mayStart() || !this.#takesTurn()) break;
       const attempt = this.#next();
-      this.#running.add(attempt);
+      this.#running.push(attempt);
       start(attempt);
     }
     this.#isFilling = false;
@@ -91,7 +101,8 @@ export class Slots {
 
   /** The handler runs no more. */
   ended(attempt: Attempt): void {
-    this.#running.delete(attempt);
+    const at = this.#running.lastIndexOf(attempt);
+    if (at >= 0) this.#running.splice(at, 1);
   }
 
   /** Handlers that return at once would run one after the other, and nothing would be heard or said meanwhile. */
@@ -125,6 +136,19 @@ export class Slots {
   }
 
   forget(attempt: Attempt): void {
-    this.#held.delete(attempt.key);
+    if (!this.#held.delete(attempt)) return;
+    const { jobNo, taskNo } = attempt.lease;
+    const newest = this.#byTask.get(jobNo, taskNo);
+    if (newest === attempt) {
+      if (attempt.older === undefined) this.#byTask.delete(jobNo, taskNo);
+      else this.#byTask.set(jobNo, taskNo, attempt.older);
+      return;
+    }
+    for (let each = newest; each !== undefined; each = each.older)
+      if (each.older === attempt) each.older = attempt.older;
   }
+}
+
+function isSame(one: LeaseName, other: LeaseName): boolean {
+  return one.fence === other.fence && one.term === other.term && one.jobId === other.jobId;
 }

@@ -69,7 +69,8 @@ export function queriesIn(
   priorityOf: (report: WorkerReport) => Priority | null,
 ): ReadonlyMap<number, readonly CalledQuery[]> {
   const called = new Map<number, readonly CalledQuery[]>();
-  for (const [at, report] of reports.entries()) {
+  for (let at = 0; at < reports.length; at += 1) {
+    const report = reports[at] as WorkerReport;
     if (report.kind === 'suspended') called.set(at, calledBy(report, priorityOf(report)));
   }
   return called;

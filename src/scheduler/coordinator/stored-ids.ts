@@ -7,7 +7,7 @@ import { NameFilter } from '../../kit/index.ts';
 import type { Batch, JobId, JobRow } from '../core/index.ts';
 import type { Store } from '../store/index.ts';
 
-/** Ids read at once, and at most: so many take 8 MiB, and some seconds of the database after each change of leaders. */
+/** Ids read at once, and at most: so many take 22 MiB, and some seconds of the database after each change of leaders. */
 const PORTION = 5_000;
 const IDS_MAX = 4_000_000;
 

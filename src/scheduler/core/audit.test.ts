@@ -29,7 +29,11 @@ test.each<[string, (state: SchedulerState) => void, string]>([
   ['a count of leases', (state) => (theJob(state).assigned -= 1), 'leases'],
   ['a count of queued tasks', (state) => (theJob(state).queued += 1), 'queued'],
   ['a lease that is gone', (state) => state.leases.delete(theLease(state).slot), 'leases'],
-  ['a node that lost a lease', (state) => theNode(state).leases.clear(), 'its node has it'],
+  [
+    'a node that lost a lease',
+    (state) => theNode(state).leases.delete(theLease(state)),
+    'its node has it',
+  ],
   [
     'a job that is not known by its id',
     (state) => state.jobs.remove(0 as never, theJob(state).id),

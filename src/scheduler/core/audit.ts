@@ -143,7 +143,7 @@ function auditLeases(state: SchedulerState): void {
     const lease = leases.get(slot) as Lease;
     const name = `lease of task ${lease.job.id}/${tasks.id(slot)}`;
     same(`${name}: its slot`, lease.slot, slot);
-    same(`${name}: its node has it`, lease.node.leases.get(slot), lease);
+    same(`${name}: its node has it`, lease.node.leases.has(lease), true);
     same(`${name}: its node is known`, nodes.get(lease.node.id), lease.node);
     same(`${name}: its session is current`, lease.node.sessionId, lease.sessionId);
     same(`${name}: its fence is the newest`, lease.fence, tasks.fence.get(slot));
@@ -171,7 +171,7 @@ function auditDuplicates({ tasks, nodes, leases, duplicates }: SchedulerState): 
     same(`${name}: has an original`, original !== undefined, true);
     same(`${name}: its original runs`, original?.stopping, null);
     same(`${name}: is on another node`, original?.node === lease.node, false);
-    same(`${name}: its node has it`, lease.node.leases.get(slot), lease);
+    same(`${name}: its node has it`, lease.node.leases.has(lease), true);
     same(`${name}: its node is known`, nodes.get(lease.node.id), lease.node);
     same(`${name}: its fence is above`, lease.fence > tasks.fence.get(slot), true);
     same(`${name}: its task is deterministic`, tasks.options(slot).output, 'deterministic');
@@ -180,7 +180,7 @@ function auditDuplicates({ tasks, nodes, leases, duplicates }: SchedulerState): 
 
 function auditNode(state: SchedulerState, node: Node): void {
   const name = `node ${node.id}`;
-  const requirements = [...node.leases.keys()].map((slot) => state.tasks.requirement(slot));
+  const requirements = node.leases.all().map(({ slot }) => state.tasks.requirement(slot));
   same(`${name}: belongs to a group`, node.group !== null, node.status === 'healthy');
   same(`${name}: waits for work`, node.group?.waiting.has(node) ?? false, node.canTakeMore);
   for (const [kin, count] of node.heldBy) {

@@ -297,8 +297,8 @@ function alone(state: SchedulerState, slot: Slot): Reason {
 function unavailable(state: SchedulerState, node: Node, requirement: Requirement): string {
   if (node.draining) return `${node.id} is draining`;
   if (node.holdsAlone > 0) {
-    const [slot] = node.leases.keys();
-    const name = slot === undefined ? 'a task' : `task ${state.tasks.id(slot)}`;
+    const { first } = node.leases;
+    const name = first === null ? 'a task' : `task ${state.tasks.id(first.slot)}`;
     return `${node.id} runs ${name} alone`;
   }
   if (node.clearedFor !== null) return `${node.id} is being drained for a task that runs alone`;

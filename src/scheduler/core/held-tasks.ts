@@ -19,7 +19,7 @@ export function heldTasks({ nodes, tasks }: SchedulerState, perNode: number): re
   const held: HeldTask[] = [];
   for (const node of nodes.values()) {
     let left = perNode;
-    for (const { slot, job, since, startedAt } of node.leases.values()) {
+    for (const { slot, job, since, startedAt } of node.leases.all()) {
       if (left === 0) break;
       left -= 1;
       held.push({

@@ -55,8 +55,9 @@ export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
 export { readTrace, traceIdOf } from './document/trace.ts';
 export { auditState } from './audit.ts';
+export { LinkedList, Place } from './memory/linked-list.ts';
 export { PagedMap } from './memory/paged-map.ts';
-export { RenewedMap, RenewedSet } from './memory/renewed.ts';
+export { RenewedMap } from './memory/renewed.ts';
 export { TaskMap } from './memory/row-list.ts';
 export { Effects } from './effects.ts';
 export type {

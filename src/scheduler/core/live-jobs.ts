@@ -13,7 +13,7 @@ import type { Limit } from './queue/limit.ts';
 import type { Lane } from './queue/lane.ts';
 import { PackedLine } from './queue/packed-line.ts';
 import type { Settings } from './settings.ts';
-import type { Slot, TaskTable } from './task/table.ts';
+import type { TaskTable } from './task/table.ts';
 
 /** How many jobs stand as they are: a short queue has nothing to gain. */
 export interface UnpackedJobs {
@@ -85,16 +85,16 @@ export class LiveJobs {
   /** At the end of the step that has queued it: nobody has the job in hand any more. */
   packIfFar(job: Job): void {
     const tasks = this.#tasks;
-    if (!isPlain(job, tasks)) return;
-    const slot = job.slots[0] as Slot;
-    const queue = tasks.queue(slot);
-    if (queue === null || queue.home.limit !== null || queue.standing !== 'in') return;
+    const slot = job.slots[0];
+    const queue = slot === undefined ? null : tasks.queue(slot);
+    if (slot === undefined || queue?.standing !== 'in' || queue.home.limit !== null) return;
     const { lane } = queue.home;
-    const line = lane.queue.line ?? new PackedLine(this.#sourceFor(lane));
     const { ofLane, inAll } = this.#unpackedMax;
     const isShort = lane.queue.jobCount <= ofLane || this.#byNo.size <= inAll;
-    // Behind packed ones all are packed.
-    if (line.size === 0 && isShort) return;
+    // Behind packed ones all are packed. Mostly there are none: the rest is not looked at then.
+    if (isShort && (lane.queue.line?.size ?? 0) === 0) return;
+    if (!isPlain(job, tasks)) return;
+    const line = lane.queue.line ?? new PackedLine(this.#sourceFor(lane));
     if (!line.isLast(job.virtualTime, job.no)) return;
     lane.queue.remove(queue, slot, tasks);
     this.packed.add(job, slot, tasks, line);

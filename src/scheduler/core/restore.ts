@@ -9,6 +9,7 @@ import { Effects } from './effects.ts';
 import { isMillraceError } from './errors.ts';
 import { instant, later } from './ids.ts';
 import type { Instant, JobNo, NodeId, SessionId, TermId } from './ids.ts';
+import { Place } from './memory/linked-list.ts';
 import { Edges, decodeDependencies } from './job/edges.ts';
 import { Job } from './job/job.ts';
 import { decodeWaits } from './job/waits.ts';
@@ -352,9 +353,10 @@ function restoreLease(context: StepContext, job: Job, slot: Slot, row: TaskRow):
     duplicate: 'unknown',
     ackedByPoll: null,
     namedIn: 0,
+    place: new Place(),
   };
   state.leases.set(slot, lease);
-  node.leases.set(slot, lease);
+  node.leases.add(lease);
   state.queue.assigned(slot, null);
   state.matching.held(node, state.tasks.requirement(slot), 1);
   if (!isAlive) loseAttempt(context, lease, SESSION_UNKNOWN);

@@ -65,7 +65,8 @@ function isRepeated(
 ): boolean {
   if (block.length !== length) return false;
   for (let at = 0; at < length; at += 1) {
-    const [one, other] = [events[block.from + at], events[from + at]];
+    const one = events[block.from + at];
+    const other = events[from + at];
     if (one === undefined || other === undefined || !isAlike(one, other)) return false;
   }
   return true;

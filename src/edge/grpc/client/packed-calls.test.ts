@@ -104,7 +104,7 @@ test('a new stream starts with all held leases, and those of a refused poll coun
   const server = await wireNode({
     workers: {
       poll: (request) => {
-        held.push(request.held);
+        held.push(request.held.toSorted((one, other) => one.jobNo - other.jobNo));
         if (isRefused) return Promise.reject(new Error('not now'));
         if (request.pollNo !== 4) return Promise.resolve({ assignments: [], orders });
         parked.resolve();

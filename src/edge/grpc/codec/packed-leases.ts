@@ -1,7 +1,6 @@
 /** Leases in packed rows, and the list of those that a worker holds, of which a stream carries only the changes. */
 import {
   MillraceError,
-  RenewedMap,
   TASKS_PER_JOB_LIMIT,
   jobNo,
   taskNo,
@@ -87,6 +86,7 @@ class LeaseNumbers {
   readonly #free: number[] = [];
   #last = 0;
 
+  /** From 1 on. */
   next(): number {
     const free = this.#free.pop();
     if (free !== undefined) return free;
@@ -99,42 +99,41 @@ class LeaseNumbers {
   }
 }
 
-interface SentLease {
-  readonly number: number;
-  /** The last change that it was held at. */
-  heldAt: number;
-}
-
 /** What was sent on one stream of the leases that are held here. */
 export class SentLeases {
-  readonly #known: RenewedMap<LeaseName, SentLease> = new RenewedMap();
+  #known: readonly LeaseName[] = [];
+  /** Of each of those. */
+  #numbersOf: readonly number[] = [];
   readonly #numbers = new LeaseNumbers();
-  #changes = 0;
 
-  /** What has changed. It counts once `sent` is called, before the next change is asked for. */
+  /**
+   * What has changed. It counts once `sent` is called, before the next change is asked for. Leases are held in the order in
+   * which they came, so both lists are walked side by side. One that has changed its place is removed and added again.
+   */
   change(held: readonly LeaseName[]): HeldChange & { readonly sent: () => void } {
-    this.#changes += 1;
-    const heldAt = this.#changes;
-    const added = new Set<LeaseName>();
-    for (const lease of held) {
-      const known = this.#known.get(lease);
-      if (known === undefined) added.add(lease);
-      else known.heldAt = heldAt;
-    }
-    const gone: LeaseName[] = [];
+    const still: LeaseName[] = [];
+    const numbers: number[] = [];
     const removed: number[] = [];
-    for (const [lease, known] of this.#known.entries()) {
-      if (known.heldAt === heldAt) continue;
-      gone.push(lease);
-      removed.push(known.number);
+    for (let at = 0; at < this.#known.length; at += 1) {
+      const lease = this.#known[at] as LeaseName;
+      const number = this.#numbersOf[at] as number;
+      if (lease === held[still.length]) {
+        still.push(lease);
+        numbers.push(number);
+      } else removed.push(number);
     }
+    const added = held.slice(still.length);
     return {
-      added: added.size === 0 ? NO_BYTES : packLeases([...added]),
+      added: added.length === 0 ? NO_BYTES : packLeases(added),
       removed,
       sent: () => {
-        for (const lease of added) this.#known.set(lease, { number: this.#numbers.next(), heldAt });
-        for (const lease of gone) this.#known.delete(lease);
+        for (const lease of added) {
+          still.push(lease);
+          numbers.push(this.#numbers.next());
+        }
         for (const number of removed) this.#numbers.release(number);
+        this.#known = still;
+        this.#numbersOf = numbers;
       },
     };
   }
@@ -142,7 +141,9 @@ export class SentLeases {
 
 /** What the worker on one stream has said of the leases that it holds. */
 export class HeldLeases {
-  readonly #leases: RenewedMap<number, LeaseName> = new RenewedMap();
+  /** By their numbers. */
+  readonly #leases: (LeaseName | undefined)[] = [];
+  #size = 0;
   readonly #numbers = new LeaseNumbers();
   readonly #room: HeldRoom;
 
@@ -155,22 +156,27 @@ export class HeldLeases {
   after({ added, removed }: HeldChange): readonly LeaseName[] {
     const more = readLeases(added, 'added', HELD_MAX);
     if (more.length > this.#room.leases) throw noRoom();
-    for (const lease of more) this.#leases.set(this.#numbers.next(), lease);
+    for (const lease of more) this.#leases[this.#numbers.next()] = lease;
+    this.#size += more.length;
     this.#room.leases -= more.length;
     for (const number of removed) {
-      if (!this.#leases.delete(number)) {
+      if (this.#leases[number] === undefined) {
         refuse('removed', `There is no lease with the number ${number}.`);
       }
+      this.#leases[number] = undefined;
       this.#numbers.release(number);
+      this.#size -= 1;
       this.#room.leases += 1;
     }
-    if (this.#leases.size > HELD_MAX) refuse('added', `${this.#leases.size} leases are too many.`);
-    return [...this.#leases.values()];
+    if (this.#size > HELD_MAX) refuse('added', `${this.#size} leases are too many.`);
+    return this.#leases.filter((lease) => lease !== undefined);
   }
+
   /** The stream is over. */
   end(): void {
-    this.#room.leases += this.#leases.size;
-    this.#leases.clear();
+    this.#room.leases += this.#size;
+    this.#leases.length = 0;
+    this.#size = 0;
   }
 }
 

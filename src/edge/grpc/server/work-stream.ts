@@ -7,6 +7,7 @@ import { Metadata } from '@grpc/grpc-js';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { LeaseName } from '../../../scheduler/core/index.ts';
+import { bytesOfMessage } from '../codec/message-writer.ts';
 import { HeldLeases, type HeldRoom, heldRoom } from '../codec/packed-leases.ts';
 import { refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
@@ -291,8 +292,7 @@ function decoded(bytes: Buffer): WorkRequest {
 }
 
 function encoded(callNo: number, outcome: Outcome): Buffer {
-  const { buffer, byteOffset, byteLength } = WorkResponse.encode({ callNo, outcome }).finish();
-  return Buffer.from(buffer, byteOffset, byteLength);
+  return bytesOfMessage({ callNo, outcome }, WorkResponse);
 }
 
 function errorOf(thrown: unknown): Outcome {

@@ -11,7 +11,7 @@ import { encodeOptions } from '../document/options.ts';
 import type { TaskOptions } from '../document/document.ts';
 import { instant, jobNo } from '../ids.ts';
 import type { Instant, JobId, JobNo, TaskId } from '../ids.ts';
-import { Column, doubles, words } from '../memory/column.ts';
+import { DoubleColumn, WordColumn } from '../memory/column.ts';
 import { NumberIndex } from '../memory/number-index.ts';
 import type { PackedLine } from '../queue/packed-line.ts';
 import type { Requirement } from '../queue/requirement.ts';
@@ -57,18 +57,18 @@ const ID_WORDS = [0, 1, 2, 3] as const;
 
 export class PackedJobs {
   readonly #settings: Settings;
-  readonly #numbers: Column = new Column(doubles);
-  readonly #virtualTimes: Column = new Column(doubles);
-  readonly #createdAt: Column = new Column(doubles);
-  readonly #queuedAt: Column = new Column(doubles);
-  readonly #kindOf: Column = new Column(words);
-  readonly #next: Column = new Column(words);
-  readonly #previous: Column = new Column(words);
-  readonly #idWords: readonly [Column, Column, Column, Column] = [
-    new Column(words),
-    new Column(words),
-    new Column(words),
-    new Column(words),
+  readonly #numbers: DoubleColumn = new DoubleColumn();
+  readonly #virtualTimes: DoubleColumn = new DoubleColumn();
+  readonly #createdAt: DoubleColumn = new DoubleColumn();
+  readonly #queuedAt: DoubleColumn = new DoubleColumn();
+  readonly #kindOf: WordColumn = new WordColumn();
+  readonly #next: WordColumn = new WordColumn();
+  readonly #previous: WordColumn = new WordColumn();
+  readonly #idWords: readonly [WordColumn, WordColumn, WordColumn, WordColumn] = [
+    new WordColumn(),
+    new WordColumn(),
+    new WordColumn(),
+    new WordColumn(),
   ];
   /** Ids that are no UUIDs; their words are a hash. */
   readonly #otherIds: Map<number, JobId> = new Map();

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { Column, bytes, doubles, shorts, words } from './column.ts';
+import { ByteColumn, DoubleColumn, ShortColumn, WordColumn } from './column.ts';
 import { Heap } from './heap.ts';
 
 const smaller = (a: number, b: number): boolean => a < b;
@@ -55,12 +55,12 @@ test('what comes in order and what comes between leave in order, however long th
 });
 
 test.each([
-  ['bytes', bytes, 255],
-  ['shorts', shorts, 65_535],
-  ['words', words, 4_294_967_295],
-  ['doubles', doubles, 1_700_000_000_000.5],
-])('a column of %s keeps what fits, and 0 where nothing was written', (_name, make, largest) => {
-  const column = new Column(make);
+  ['bytes', ByteColumn, 255],
+  ['shorts', ShortColumn, 65_535],
+  ['words', WordColumn, 4_294_967_295],
+  ['doubles', DoubleColumn, 1_700_000_000_000.5],
+])('a column of %s keeps what fits, and 0 where nothing was written', (_name, Kind, largest) => {
+  const column = new Kind();
   column.set(3, largest);
   column.set(100_000, 7);
   expect(column.get(3)).toBe(largest);

@@ -1,83 +1,81 @@
 /**
- * A map and a set for what lives long and is never the same for long. V8 lets every table that a map has outgrown, or that has
+ * A map for what lives long and is never the same for long. V8 lets every table that a map has outgrown, or that has
  * been filled with deleted entries, point to the one after it. As soon as one of them has become old, it keeps all later ones
  * alive with what was in them until the whole heap is collected, and each collection of young objects has to copy that. So
  * these begin a new map after as many deletions as there are entries.
+ *
+ * What goes in the order in which it came is not copied: the map of before stays for what is left of it, and new entries
+ * come into the new one. Only when some stay much longer than others are both put together.
  *
  * Do not add or delete while iterating: what the iteration sees may be the map of before.
  */
 
 /** The smallest table has room for four, deleted ones included. */
 const DELETIONS_MIN = 2;
+/** Before both maps are put together. */
+const DELETIONS_AN_ENTRY = 4;
 
 export class RenewedMap<K, V> {
+  /** What came earlier; all of it is older than what is in the other one. */
+  #old: Map<K, V> = new Map();
   #map: Map<K, V> = new Map();
   #deletions = 0;
 
   get size(): number {
-    return this.#map.size;
+    return this.#old.size + this.#map.size;
   }
 
   get(key: K): V | undefined {
-    return this.#map.get(key);
+    const value = this.#map.get(key);
+    return value === undefined && this.#old.size > 0 ? this.#old.get(key) : value;
   }
 
   has(key: K): boolean {
-    return this.#map.has(key);
+    return this.#map.has(key) || (this.#old.size > 0 && this.#old.has(key));
   }
 
   set(key: K, value: V): void {
-    this.#map.set(key, value);
+    if (this.#old.size > 0 && this.#old.has(key)) this.#old.set(key, value);
+    else this.#map.set(key, value);
   }
 
   delete(key: K): boolean {
-    if (!this.#map.delete(key)) return false;
+    if (!(this.#old.size > 0 && this.#old.delete(key)) && !this.#map.delete(key)) return false;
     this.#deletions += 1;
-    if (this.#deletions >= DELETIONS_MIN && this.#deletions >= this.#map.size) {
-      this.#deletions = 0;
-      this.#map = new Map(this.#map);
-    }
+    if (this.#deletions >= DELETIONS_MIN && this.#deletions >= this.size) this.#renew();
     return true;
   }
 
+  #renew(): void {
+    if (this.#old.size === 0) {
+      this.#old = this.#map;
+      this.#map = new Map();
+    } else if (this.#deletions < this.size * DELETIONS_AN_ENTRY) return;
+    else {
+      this.#map = new Map(this.entries());
+      this.#old = new Map();
+    }
+    this.#deletions = 0;
+  }
+
   clear(): void {
+    this.#old = new Map();
     this.#map = new Map();
     this.#deletions = 0;
   }
 
-  keys(): MapIterator<K> {
-    return this.#map.keys();
+  *keys(): Generator<K, void> {
+    yield* this.#old.keys();
+    yield* this.#map.keys();
   }
 
-  values(): MapIterator<V> {
-    return this.#map.values();
+  *values(): Generator<V, void> {
+    yield* this.#old.values();
+    yield* this.#map.values();
   }
 
-  entries(): MapIterator<[K, V]> {
-    return this.#map.entries();
-  }
-}
-
-export class RenewedSet<T> {
-  readonly #map: RenewedMap<T, true> = new RenewedMap();
-
-  get size(): number {
-    return this.#map.size;
-  }
-
-  has(value: T): boolean {
-    return this.#map.has(value);
-  }
-
-  add(value: T): void {
-    this.#map.set(value, true);
-  }
-
-  delete(value: T): boolean {
-    return this.#map.delete(value);
-  }
-
-  values(): MapIterator<T> {
-    return this.#map.keys();
+  *entries(): Generator<[K, V], void> {
+    yield* this.#old.entries();
+    yield* this.#map.entries();
   }
 }

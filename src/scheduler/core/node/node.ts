@@ -2,14 +2,12 @@
 import type { Capabilities } from '../document/document.ts';
 import type { Ask } from '../event.ts';
 import type { Job } from '../job/job.ts';
-import { RenewedMap } from '../memory/renewed.ts';
+import { LinkedList, Place } from '../memory/linked-list.ts';
 import { instant } from '../ids.ts';
 import type { Instant, JobNo, NodeId, SessionId, TaskNo } from '../ids.ts';
 import type { Lease, LeaseName } from '../task/lease.ts';
-import type { Slot } from '../task/table.ts';
 import type { Group } from '../queue/group.ts';
 import type { Requirement } from '../queue/requirement.ts';
-import { WaitingPlace } from '../queue/waiting-nodes.ts';
 import type { NodeRow, NodeStatus } from '../rows.ts';
 
 /** What a node says of itself when it registers. */
@@ -71,7 +69,7 @@ export class Node {
   clearedFor: Requirement | null = null;
   /** Executors that turned out to be missing: not tried again before the node registers again. */
   readonly strikes: Set<string> = new Set();
-  readonly leases: RenewedMap<Slot, Lease> = new RenewedMap();
+  readonly leases: LinkedList<Lease> = new LinkedList();
   /** Live jobs of which this session may keep outputs. */
   readonly outputJobs: Set<Job> = new Set();
   poll: Poll | null = null;
@@ -80,7 +78,8 @@ export class Node {
   lists = 0;
   // Owned by Matching.
   group: Group | null = null;
-  readonly place: WaitingPlace = new WaitingPlace();
+  /** Among those that wait for work. */
+  readonly place: Place<Node> = new Place();
   readonly meets: Set<Requirement> = new Set();
   /** Of those, the ones that it may be given as a first choice. */
   readonly able: Set<Requirement> = new Set();

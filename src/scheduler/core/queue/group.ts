@@ -1,8 +1,8 @@
+import { LinkedList } from '../memory/linked-list.ts';
 import type { Node } from '../node/node.ts';
 import { PRIORITIES } from '../task/chart.ts';
 import type { Lane } from './lane.ts';
 import type { Requirement } from './requirement.ts';
-import { WaitingNodes } from './waiting-nodes.ts';
 
 /**
  * Nodes that may serve exactly the same requirements right now. A thousand equal workers are one
@@ -12,7 +12,7 @@ export class Group {
   readonly requirements: ReadonlySet<Requirement>;
   readonly nodes: Set<Node> = new Set();
   /** Nodes whose poll is parked and may take more, longest waiting first. */
-  readonly waiting: WaitingNodes = new WaitingNodes();
+  readonly waiting: LinkedList<Node> = new LinkedList();
   /** Lanes that may have work, by priority; lanes of one priority take turns. */
   readonly rings: readonly Set<Lane>[] = PRIORITIES.map(() => new Set<Lane>());
 

@@ -320,7 +320,10 @@ export class Matching {
   updateWaiting(node: Node): void {
     const { group } = node;
     if (group === null) return;
-    if (!node.canTakeMore) return group.waiting.delete(node);
+    if (!node.canTakeMore) {
+      group.waiting.delete(node);
+      return;
+    }
     group.waiting.add(node);
     if (group.mayHaveWork) this.active.add(group);
   }

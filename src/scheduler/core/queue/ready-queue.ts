@@ -311,7 +311,7 @@ export class ReadyQueue {
     lane.announced = true;
     for (const group of lane.requirement.groups) {
       group.rings[lane.priority]?.add(lane);
-      if (!group.waiting.isEmpty) this.#matching.active.add(group);
+      if (group.waiting.size > 0) this.#matching.active.add(group);
     }
   }
 

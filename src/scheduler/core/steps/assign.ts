@@ -26,7 +26,7 @@ export function poll(context: StepContext, event: PollEvent): void {
   node.lastPollNo = event.pollNo;
   const again: Lease[] = [];
   const unwanted: Lease[] = [];
-  for (const lease of node.leases.values()) {
+  for (let lease = node.leases.first; lease !== null; lease = lease.place.after) {
     if (lease.namedIn === held.listNo) lease.ackedByPoll ??= event.pollNo;
     else (lease.stopping === null ? again : unwanted).push(lease);
   }
@@ -142,14 +142,13 @@ function give(context: StepContext, node: Node, lease: Lease): void {
 function answer(context: StepContext, node: Node, parked: Poll): void {
   node.poll = null;
   context.state.matching.updateWaiting(node);
-  const current = [...parked.again, ...parked.fresh].filter((lease) =>
-    isCurrent(context.state, lease),
-  );
-  context.effects.reply(parked.ask, {
-    type: 'assignments',
-    assignments: current.map((lease) => assignment(context, lease)),
-    orders: ordersFor(node, parked.lost),
-  });
+  const assignments: Assignment[] = [];
+  for (const leases of [parked.again, parked.fresh]) {
+    for (const lease of leases)
+      if (isCurrent(context.state, lease)) assignments.push(assignment(context, lease));
+  }
+  const orders = ordersFor(node, parked.lost);
+  context.effects.reply(parked.ask, { type: 'assignments', assignments, orders });
 }
 
 function answerEmpty(

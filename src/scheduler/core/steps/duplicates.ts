@@ -8,6 +8,7 @@
  * knows of none: to it, the reports of a duplicate are those of a lease that has ended.
  */
 import { invariant } from '../errors.ts';
+import { Place } from '../memory/linked-list.ts';
 import type { Node } from '../node/node.ts';
 import type { SchedulerState } from '../state.ts';
 import { leaseName } from '../task/lease.ts';
@@ -43,11 +44,12 @@ export function startDuplicate(context: StepContext, node: Node, original: Lease
     duplicate: 'none',
     ackedByPoll: null,
     namedIn: 0,
+    place: new Place(),
   };
   original.duplicate = 'given';
   if (job.outputs !== null) job.outputs.duplicates += 1;
   state.duplicates.set(slot, lease);
-  node.leases.set(slot, lease);
+  node.leases.add(lease);
   state.queue.assigned(slot, null);
   state.matching.held(node, state.tasks.requirement(slot), 1);
   const ranMs = context.now - original.since;
@@ -115,9 +117,9 @@ function replace(context: StepContext, original: Lease, duplicate: Lease): void 
 }
 
 /** What the lease took up. */
-export function freePlace({ state }: StepContext, { slot, node }: Lease): void {
-  invariant(node.leases.has(slot), 'the node of a lease knows of it');
-  node.leases.delete(slot);
+export function freePlace({ state }: StepContext, lease: Lease): void {
+  const { slot, node } = lease;
+  invariant(node.leases.delete(lease), 'the node of a lease knows of it');
   state.queue.released(slot);
   state.matching.held(node, state.tasks.requirement(slot), -1);
   // A freed place may let a parked poll of that node take more.

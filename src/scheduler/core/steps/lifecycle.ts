@@ -6,6 +6,7 @@ import { instant, later } from '../ids.ts';
 import type { Instant } from '../ids.ts';
 import { invariant } from '../errors.ts';
 import type { LogKind } from '../log/kinds.ts';
+import { Place } from '../memory/linked-list.ts';
 import type { Node } from '../node/node.ts';
 import { isTerminal } from '../task/chart.ts';
 import type { TerminalState } from '../task/chart.ts';
@@ -199,6 +200,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
     duplicate: 'none',
     ackedByPoll: null,
     namedIn: 0,
+    place: new Place(),
   };
   invariant(!state.leases.has(slot), 'a task that is given out has no lease');
   invariant(!state.duplicates.has(slot), 'a task that is given out has no duplicate');
@@ -212,7 +214,7 @@ export function startLease(context: StepContext, node: Node, slot: Slot): Lease 
   tasks.setSuspended(slot, null);
   tasks.startedAt.set(slot, 0);
   state.leases.set(slot, lease);
-  node.leases.set(slot, lease);
+  node.leases.add(lease);
   state.queue.assigned(slot, resumed ? null : context.now);
   if (!resumed) keepStarts(context, slot);
   state.matching.held(node, tasks.requirement(slot), 1);

@@ -76,7 +76,7 @@ function processOf({ capabilities: { process } }: NodeOffer): string | null {
 
 /** Nothing that merely waited at the node can have ended it. Where no start is known, anything can. */
 function culpritIn(node: Node): Loss['culprit'] {
-  const isKnown = [...node.leases.values()].some(({ startedAt }) => startedAt !== null);
+  const isKnown = node.leases.all().some(({ startedAt }) => startedAt !== null);
   return isKnown ? 'begun' : 'anybody';
 }
 
@@ -119,7 +119,7 @@ export function heartbeat(context: StepContext, event: Heartbeat): void {
   if (node === null) return;
   if (event.operators !== undefined) offerOperators(context, node, event.operators);
   const held = heldLeases(context.state, node, event.held);
-  for (const lease of [...node.leases.values()]) {
+  for (const lease of node.leases.all()) {
     const missed = lease.ackedByPoll !== null && lease.ackedByPoll <= event.seenPoll;
     if (!missed || lease.namedIn === held.listNo) continue;
     // The worker had it and has it no longer.
@@ -187,7 +187,7 @@ function named(lease: Lease | undefined, { fence, term }: LeaseName): Lease | nu
 export function ordersFor(node: Node, lost: readonly LeaseName[] = []): Orders {
   const abort: LeaseName[] = [];
   // A busy worker holds hundreds, and none of them is to be stopped.
-  for (const lease of node.leases.values())
+  for (let lease = node.leases.first; lease !== null; lease = lease.place.after)
     if (lease.stopping !== null) abort.push(leaseName(lease));
   for (const name of lost) abort.push(name);
   return { abort, drain: node.draining };
@@ -196,7 +196,7 @@ export function ordersFor(node: Node, lost: readonly LeaseName[] = []): Orders {
 export function leave(context: StepContext, event: Leave): void {
   const node = liveNode(context, event);
   if (node === null) return;
-  for (const lease of [...node.leases.values()]) giveBack(context, lease);
+  for (const lease of node.leases.all()) giveBack(context, lease);
   endSession(context, node, { why: 'left', culprit: 'nobody' });
   context.state.nodes.delete(node.id);
   context.effects.node(node.id, null);
@@ -252,7 +252,7 @@ function endSession(context: StepContext, node: Node, loss: Loss): void {
   node.poll = null;
   state.answerable.delete(node);
   state.matching.remove(node);
-  for (const lease of [...node.leases.values()]) loseAttempt(context, lease, loss);
+  for (const lease of node.leases.all()) loseAttempt(context, lease, loss);
   loseOutputs(context, node);
   if (poll !== null) context.refuse(poll.ask, superseded(node.id));
   state.replacedSessions.set(node.sessionId, node.id);

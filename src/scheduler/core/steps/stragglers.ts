@@ -129,7 +129,7 @@ function freeNode(state: SchedulerState, { slot, node: first }: Lease): Node | n
   const requirement = state.tasks.requirement(slot);
   let best: Node | null = null;
   for (const group of requirement.groups) {
-    for (const node of group.waiting.values()) {
+    for (const node of group.waiting.all()) {
       if (node === first || !node.hasRoom || (requirement.isBulk && !node.mayTakeBulk)) continue;
       if (isSlow(state, node)) continue;
       if (best === null || node.leases.size < best.leases.size) best = node;
@@ -139,9 +139,8 @@ function freeNode(state: SchedulerState, { slot, node: first }: Lease): Node | n
 }
 
 function isSlow({ stragglers }: SchedulerState, { leases }: Node): boolean {
-  for (const [slot, { duplicate }] of leases.entries()) {
-    if (duplicate === 'given' || stragglers.has(slot)) return true;
-  }
+  for (let lease = leases.first; lease !== null; lease = lease.place.after)
+    if (lease.duplicate === 'given' || stragglers.has(lease.slot)) return true;
   return false;
 }
 

@@ -1,5 +1,6 @@
 import type { Instant, JobId, JobNo, SessionId, TaskNo, TermId } from '../ids.ts';
 import type { Job } from '../job/job.ts';
+import type { Place } from '../memory/linked-list.ts';
 import type { Node } from '../node/node.ts';
 import type { Slot } from './table.ts';
 
@@ -43,6 +44,8 @@ export interface Lease {
   ackedByPoll: number | null;
   /** The last list of what a worker holds that has named it: see `heldLeases`. */
   namedIn: number;
+  /** Among those of its node. */
+  readonly place: Place<Lease>;
 }
 
 export function leaseName({ job, taskNo, fence, term }: Lease): LeaseName {

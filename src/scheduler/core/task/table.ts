@@ -3,7 +3,7 @@
  * number that is good as long as its job is in memory, and is used again afterwards. Inputs,
  * results and steps are never here.
  */
-import { Column, bytes, doubles, shorts, words } from '../memory/column.ts';
+import { ByteColumn, DoubleColumn, ShortColumn, WordColumn } from '../memory/column.ts';
 import { broken, invariant } from '../errors.ts';
 import type { Instant, NodeId, TaskId, TaskNo, TermId } from '../ids.ts';
 import { taskNo } from '../ids.ts';
@@ -53,38 +53,32 @@ export class TaskTable {
   readonly #requirements: (Requirement | null)[] = [null];
   readonly #options: (TaskOptions | null)[] = [null];
   readonly #extras: Map<number, Extras> = new Map();
-  readonly #numbers: Column = new Column(words);
-  readonly #priorities: Column = new Column(bytes);
-  readonly #states: Column = new Column(bytes);
-  readonly #suspended: Column = new Column(bytes);
-  readonly #terms: Column = new Column(words);
-  readonly run: Column = new Column(shorts);
+  readonly #numbers: WordColumn = new WordColumn();
+  readonly #priorities: ByteColumn = new ByteColumn();
+  readonly #states: ByteColumn = new ByteColumn();
+  readonly #suspended: ByteColumn = new ByteColumn();
+  readonly #terms: WordColumn = new WordColumn();
+  readonly run: ShortColumn = new ShortColumn();
   /** The attempt that runs or ran last. A returned task keeps its number, a suspended one begins again. */
-  readonly attempt: Column = new Column(shorts);
-  readonly failures: Column = new Column(shorts);
-  readonly losses: Column = new Column(shorts);
-  readonly fence: Column = new Column(words);
+  readonly attempt: ShortColumn = new ShortColumn();
+  readonly failures: ShortColumn = new ShortColumn();
+  readonly losses: ShortColumn = new ShortColumn();
+  readonly fence: WordColumn = new WordColumn();
   /** The fence whose ending report was accepted last: a re-sent one is answered "ok". */
-  readonly acceptedFence: Column = new Column(words);
+  readonly acceptedFence: WordColumn = new WordColumn();
   /** Dependencies still to end before a blocked task is ready. */
-  readonly unmet: Column = new Column(words);
+  readonly unmet: WordColumn = new WordColumn();
   /** New with every move, and never the same for two tasks: timers armed before are stale, also of earlier lives. A busy
    * leader makes more of them in a day than 32 bits can count. */
-  readonly stamp: Column = new Column(doubles);
-  readonly progress: Column = new Column(doubles);
-  readonly queuedAt: Column = new Column(doubles);
-  readonly startedAt: Column = new Column(doubles);
-  readonly notBefore: Column = new Column(doubles);
+  readonly stamp: DoubleColumn = new DoubleColumn();
+  readonly progress: DoubleColumn = new DoubleColumn();
+  readonly queuedAt: DoubleColumn = new DoubleColumn();
+  readonly startedAt: DoubleColumn = new DoubleColumn();
+  readonly notBefore: DoubleColumn = new DoubleColumn();
   // Where a ready task is queued: see JobQueue.
-  readonly previous: Column = new Column(words);
-  readonly next: Column = new Column(words);
+  readonly previous: WordColumn = new WordColumn();
+  readonly next: WordColumn = new WordColumn();
   readonly #queues: (JobQueue | null)[] = [null];
-  /** What a new task begins with at 0. */
-  readonly #zeroed: readonly Column[] = [
-    ...[this.attempt, this.failures, this.losses, this.fence, this.acceptedFence, this.unmet],
-    ...[this.progress, this.queuedAt, this.startedAt, this.notBefore],
-  ];
-
   readonly #free: number[] = [];
   readonly #termIds: (TermId | null)[] = [null];
   readonly #termNumbers: Map<TermId, number> = new Map();
@@ -119,7 +113,16 @@ export class TaskTable {
     this.#suspended.set(slot, 0);
     this.#terms.set(slot, 0);
     this.run.set(slot, 1);
-    for (const column of this.#zeroed) column.set(slot, 0);
+    this.attempt.set(slot, 0);
+    this.failures.set(slot, 0);
+    this.losses.set(slot, 0);
+    this.fence.set(slot, 0);
+    this.acceptedFence.set(slot, 0);
+    this.unmet.set(slot, 0);
+    this.progress.set(slot, 0);
+    this.queuedAt.set(slot, 0);
+    this.startedAt.set(slot, 0);
+    this.notBefore.set(slot, 0);
     this.#stampAnew(slot);
     return slot;
   }
@@ -210,7 +213,10 @@ export class TaskTable {
     if (this.state(slot) !== 'ready' || this.#extras.has(slot)) return false;
     if (this.requirement(slot).restriction !== UNRESTRICTED) return false;
     if (this.run.get(slot) !== 1 || this.#terms.get(slot) !== 0) return false;
-    return this.#zeroed.every((each) => each === this.queuedAt || each.get(slot) === 0);
+    const counts = this.attempt.get(slot) + this.failures.get(slot) + this.losses.get(slot);
+    const fences = this.fence.get(slot) + this.acceptedFence.get(slot) + this.unmet.get(slot);
+    if (counts + fences > 0 || this.progress.get(slot) > 0) return false;
+    return this.startedAt.get(slot) === 0 && this.notBefore.get(slot) === 0;
   }
 
   job(slot: Slot): Job {
