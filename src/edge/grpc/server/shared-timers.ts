@@ -1,11 +1,10 @@
-import { RenewedSet } from '../../../scheduler/core/index.ts';
 import type { Clock } from '../../../kit/index.ts';
 
 /** Waits that are this many times as long as the time between two ends may end with others. */
 const LONG = 20;
 
 interface End {
-  readonly acts: RenewedSet<() => void>;
+  readonly acts: Set<() => void>;
   readonly cancelTimer: () => void;
 }
 
@@ -40,10 +39,10 @@ export class SharedTimers implements Pick<Clock, 'after'> {
   }
 
   #open(no: number, nowMs: number): End {
-    const acts = new RenewedSet<() => void>();
+    const acts = new Set<() => void>();
     const cancelTimer = this.#clock.after(no * this.#everyMs - nowMs, () => {
       this.#ends.delete(no);
-      for (const act of [...acts.values()]) act();
+      for (const act of [...acts]) act();
     });
     const end = { acts, cancelTimer };
     this.#ends.set(no, end);
