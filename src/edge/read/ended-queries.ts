@@ -55,12 +55,9 @@ export class EndedQueries {
   /** `planOf` knows the plans of queries that were submitted here. */
   learn(rows: EndingRows, planOf: (job: JobRow) => MeasuredPlan | null): void {
     const { jobInserts, jobUpdates, results } = rows;
-    if (this.#ended.size > 0) {
-      for (const id of removedIn(rows)) this.#ended.delete(id);
-      // Another job may have got the id.
-      for (const { id } of jobInserts) this.#ended.delete(id);
-      for (const { id } of jobUpdates) this.#ended.delete(id);
-    }
+    for (const id of removedIn(rows)) this.#ended.delete(id);
+    // Another job may have got the id.
+    for (const { id } of [...jobInserts, ...jobUpdates]) this.#ended.delete(id);
     for (const job of jobUpdates) {
       const known = job.state === 'succeeded' && job.output !== null ? planOf(job) : null;
       if (known === null) continue;

@@ -120,8 +120,7 @@ export class QueryViews implements QueryReader {
 
   /** The leader in this process has committed these. */
   committed(rows: EndingRows): void {
-    const isAnyKnown = this.#kept.size + this.#submitted.size > 0;
-    for (const id of isAnyKnown ? removedIn(rows) : [])
+    for (const id of removedIn(rows))
       for (const known of [this.#kept, this.#submitted]) known.delete(id);
     this.#ended.learn(rows, ({ id, no }) => {
       const kept = this.#kept.get(id);

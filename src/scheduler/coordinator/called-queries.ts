@@ -69,8 +69,7 @@ export function queriesIn(
   priorityOf: (report: WorkerReport) => Priority | null,
 ): ReadonlyMap<number, readonly CalledQuery[]> {
   const called = new Map<number, readonly CalledQuery[]>();
-  for (let at = 0; at < reports.length; at += 1) {
-    const report = reports[at] as WorkerReport;
+  for (const [at, report] of reports.entries()) {
     if (report.kind === 'suspended') called.set(at, calledBy(report, priorityOf(report)));
   }
   return called;

@@ -100,10 +100,8 @@ export function unstorableJob(job: ListedJob, before: ListedJob | null): Unstora
 
 /** In all but the id and the input of the only task. Field by field: a walk over names costs as much as to look at the texts. */
 function isLike(job: ListedJob, before: ListedJob): boolean {
-  const one = job.document;
-  const other = before.document;
-  const task = one.tasks[0];
-  const taskBefore = other.tasks[0];
+  const [one, other] = [job.document, before.document];
+  const [task, taskBefore] = [one.tasks[0], other.tasks[0]];
   if (task === undefined || taskBefore === undefined) return false;
   return (
     one.tasks.length === 1 &&

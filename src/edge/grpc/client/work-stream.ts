@@ -9,7 +9,6 @@ import { deferred, systemClock } from '../../../kit/index.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
 import { WorkRequest } from '../gen/millrace/v1/work.ts';
 import type { WorkResponse } from '../gen/millrace/v1/work.ts';
-import { bytesOfMessage } from '../codec/message-writer.ts';
 import { SentLeases } from '../codec/packed-leases.ts';
 import { PACKED_HEADER, WORK_CALLS_SENT_MAX, WORK_MESSAGE_BYTES_MAX } from '../limits.ts';
 import { errorFromDetail } from '../status.ts';
@@ -100,7 +99,7 @@ export class WorkStream {
     const call = packed?.call ?? plain;
     const callNo = this.#nextNo();
     const timeoutMs = Math.min(Math.ceil(deadlineMs), UINT32_MAX);
-    const bytes = bytesOfMessage({ callNo, timeoutMs, call }, WorkRequest);
+    const bytes = encoded({ callNo, timeoutMs, call });
     if (bytes.length > WORK_MESSAGE_BYTES_MAX) return null;
     if (signal?.aborted === true) return Promise.resolve(CANCELLED);
     const outcome = deferred<Sent<unknown>>();
@@ -139,8 +138,7 @@ export class WorkStream {
   /** Its answer will come all the same. */
   #abandon(callNo: number, $case: Carried['$case']): void {
     this.#open.set(callNo, { $case, settle: () => {} });
-    const cancel: WorkRequest = { callNo, timeoutMs: 0, call: { $case: 'cancel', value: {} } };
-    this.#call.write(bytesOfMessage(cancel, WorkRequest));
+    this.#call.write(encoded({ callNo, timeoutMs: 0, call: { $case: 'cancel', value: {} } }));
     this.#cancelIfUnused();
   }
 
@@ -169,6 +167,11 @@ export class WorkStream {
     for (const { settle } of this.#open.values()) settle({ failure });
     this.#open.clear();
   }
+}
+
+function encoded(request: WorkRequest): Buffer {
+  const { buffer, byteOffset, byteLength } = WorkRequest.encode(request).finish();
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function sentOf({ $case }: OpenCall, outcome: Outcome): Sent<unknown> {

@@ -71,12 +71,7 @@ function overHttp2(
   stream.resume();
   return {
     write(bytes, hasLeft) {
-      if (stream.destroyed || stream.writableEnded) return;
-      if (bytes.length < LARGE_BYTES) return void stream.write(framed(bytes), hasLeft);
-      stream.cork();
-      stream.write(headOf(bytes));
-      stream.write(bytes, hasLeft);
-      stream.uncork();
+      if (!stream.destroyed && !stream.writableEnded) stream.write(framed(bytes), hasLeft);
     },
     get hasUnsent() {
       return stream.writableLength > 0;
@@ -90,18 +85,12 @@ function overHttp2(
 /** Whether it is compressed, and its length. */
 const HEAD_BYTES = 5;
 
-/** To copy a smaller one costs less than to send it in two pieces. */
-const LARGE_BYTES = 4_096;
-
-function headOf({ length }: Buffer): Buffer {
-  const head = Buffer.allocUnsafe(HEAD_BYTES);
-  head[0] = 0;
-  head.writeUInt32BE(length, 1);
-  return head;
-}
-
 function framed(bytes: Buffer): Buffer {
-  return Buffer.concat([headOf(bytes), bytes]);
+  const frame = Buffer.allocUnsafe(HEAD_BYTES + bytes.length);
+  frame[0] = 0;
+  frame.writeUInt32BE(bytes.length, 1);
+  frame.set(bytes, HEAD_BYTES);
+  return frame;
 }
 
 /** From what comes over a stream to the messages in it. */

@@ -7,7 +7,6 @@ import { Metadata } from '@grpc/grpc-js';
 import type { handleBidiStreamingCall, ServerDuplexStream } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { LeaseName } from '../../../scheduler/core/index.ts';
-import { bytesOfMessage } from '../codec/message-writer.ts';
 import { HeldLeases, type HeldRoom, heldRoom } from '../codec/packed-leases.ts';
 import { refuse } from '../codec/values.ts';
 import { ControlPlaneService } from '../gen/millrace/v1/control_plane.ts';
@@ -292,7 +291,8 @@ function decoded(bytes: Buffer): WorkRequest {
 }
 
 function encoded(callNo: number, outcome: Outcome): Buffer {
-  return bytesOfMessage({ callNo, outcome }, WorkResponse);
+  const { buffer, byteOffset, byteLength } = WorkResponse.encode({ callNo, outcome }).finish();
+  return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 function errorOf(thrown: unknown): Outcome {

@@ -42,8 +42,7 @@ function likeBefore(
   settings: Settings,
 ): JobDocument | null {
   if (!isLike(value, before.value, 'tasks')) return null;
-  const task = onlyOne(value['tasks']);
-  const taskBefore = onlyOne(before.value['tasks']);
+  const [task, taskBefore] = [onlyOne(value['tasks']), onlyOne(before.value['tasks'])];
   if (task === null || taskBefore === null || !isLike(task, taskBefore, 'input')) return null;
   const { document } = before;
   const read = document.tasks[0] as TaskDocument;

@@ -142,13 +142,14 @@ function give(context: StepContext, node: Node, lease: Lease): void {
 function answer(context: StepContext, node: Node, parked: Poll): void {
   node.poll = null;
   context.state.matching.updateWaiting(node);
-  const assignments: Assignment[] = [];
-  for (const leases of [parked.again, parked.fresh]) {
-    for (const lease of leases)
-      if (isCurrent(context.state, lease)) assignments.push(assignment(context, lease));
-  }
-  const orders = ordersFor(node, parked.lost);
-  context.effects.reply(parked.ask, { type: 'assignments', assignments, orders });
+  const current = [...parked.again, ...parked.fresh].filter((lease) =>
+    isCurrent(context.state, lease),
+  );
+  context.effects.reply(parked.ask, {
+    type: 'assignments',
+    assignments: current.map((lease) => assignment(context, lease)),
+    orders: ordersFor(node, parked.lost),
+  });
 }
 
 function answerEmpty(

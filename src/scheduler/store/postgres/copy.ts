@@ -48,8 +48,6 @@ const SIGNATURE = [80, 71, 67, 79, 80, 89, 10, 255, 13, 10, 0];
 /** Flags and the length of an extension: there are none. */
 const HEADER_BYTES = SIGNATURE.length + 8;
 const FIRST_BYTES = 64 * 1024;
-/** Some rows are longer than the first one. */
-const SLACK = 1.125;
 const NULL_LENGTH = -1;
 /** Of a length or a count of columns. */
 const [LENGTH_BYTES, COUNT_BYTES] = [4, 2];
@@ -89,8 +87,6 @@ class CopyWriter<Row> {
       const length = before === 0 ? 0 : this.#at - before;
       const from = this.#at;
       if (!this.#writeLike(row, before, length)) this.#writeWhole(from);
-      // Most rows are as long as the first one: megabytes that grow by doubling are copied, and their memory is new each time.
-      if (before === 0) this.#room(Math.ceil((this.#at - from) * rows.length * SLACK));
       before = from;
     }
     this.#room(COUNT_BYTES);
