@@ -51,7 +51,7 @@ test('millrace loads the client and what defines work, and one package', async (
     packages: ['uuidv7'],
     rooms: [
       ...['client', 'edge/local', 'edge/security', 'kit', 'scheduler/contract', 'scheduler/core'],
-      ...['tasks/executors', 'tasks/flow'],
+      ...['node/thread', 'tasks/executors', 'tasks/flow'],
     ],
   });
 });
