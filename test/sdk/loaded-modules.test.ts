@@ -50,8 +50,8 @@ test('millrace loads the client and what defines work, and one package', async (
   expect(await loadedBy('client/millrace')).toEqual({
     packages: ['uuidv7'],
     rooms: [
-      ...['client', 'edge/local', 'edge/security', 'kit', 'scheduler/contract', 'scheduler/core'],
-      ...['node/thread', 'tasks/executors', 'tasks/flow'],
+      ...['client', 'edge/local', 'edge/security', 'kit', 'node/thread'],
+      ...['scheduler/contract', 'scheduler/core', 'tasks/executors', 'tasks/flow'],
     ],
   });
 });
