@@ -18,3 +18,16 @@ export function endWithTerminal(isWatched: boolean): () => void {
   process.once('SIGHUP', end);
   return () => process.off('SIGHUP', end);
 }
+
+/**
+ * From now on an exit at once is an end by SIGINT, to a shell the same as the code 130, and nothing of the process runs any more.
+ * Returns a function that undoes this.
+ */
+export function endBySignal(): () => void {
+  const end = (): void => {
+    process.removeAllListeners('SIGINT');
+    process.kill(process.pid, 'SIGINT');
+  };
+  process.once('exit', end);
+  return () => process.off('exit', end);
+}

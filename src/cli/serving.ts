@@ -4,7 +4,7 @@ import { compileEarly, keepFilesPrivate, type LogAbout, processLog } from '../ki
 import { NodeThread, type StorePlace } from '../node/thread/index.ts';
 import type { Reply } from './command.ts';
 import { exit, type ExitCode } from './exit.ts';
-import { aborted } from './interruption.ts';
+import { aborted, endBySignal } from './interruption.ts';
 import { makeFolderFor, storePlace } from './store-place.ts';
 
 /** Runs beside the node, from before its worker starts. The returned function ends it. */
@@ -45,7 +45,9 @@ export async function serveUntil(
     about,
   });
   const environment = { ...process.env };
-  const node = new NodeThread({ sources, place, environment, fileMask, say });
+  // DuckDB aborts a process that ends in the middle of a call of another thread.
+  const isGone = endBySignal();
+  const node = new NodeThread({ sources, place, environment, fileMask, say, onExit: isGone });
   const addresses = await node.listening;
   about.node = addresses.nodeId;
   const ended = Promise.race([aborted(signal), orphaned(), node.lost]).then(() => 'ended' as const);

@@ -121,6 +121,27 @@ test('an `up` whose module cannot be loaded says which and ends with 2', async (
   expect(said.err).toContain('--slots 0');
 });
 
+test('a second signal ends `up` at once, as a shell sees it with 130, and jobs go on when it is started again', async () => {
+  const solo = await single();
+  const first = solo.start();
+  await first.line(/^millrace ready/);
+  const file = solo.file('go');
+  const { id } = await solo.client.submit({
+    tasks: [{ id: 'a', executor: 'waitForFile', input: { file } }],
+  });
+  await solo.effects.wait({ job: id, what: 'begin' });
+  first.kill('SIGTERM');
+  await stderrLine(first, /A second signal exits immediately/);
+  first.kill('SIGTERM');
+  // Not by a defect of what the thread of the node was at.
+  expect(await first.exited).toEqual({ code: null, signal: 'SIGINT' });
+  writeFileSync(file, '');
+  const second = solo.start();
+  await second.line(/^millrace ready/);
+  expect(await solo.client.waitForJob(id)).toMatchObject({ state: 'succeeded' });
+  expect(await second.stop()).toEqual({ code: 0, signal: null });
+});
+
 test('a node whose thread dies ends its process, says why, and can be started again', async () => {
   const solo = await single();
   const file = solo.file('die');

@@ -52,6 +52,17 @@ describe('flags win over the environment, that over a file, that over defaults',
     expect(of({})).toEqual([3_000, 'default', '']);
   });
 
+  test('what was read once is not read again: it may have been a pipe, or is another file by now', () => {
+    const configFile = write('node.yaml', 'port: 1234\ndata: ./jobs\n');
+    const first = load({ configFile });
+    write('node.yaml', 'port: 4321\n');
+    const again = loadConfig(structuredClone(first.sources));
+    expect([again.node, again.file]).toEqual([first.node, configFile]);
+    const without = load();
+    write('millrace.config.yaml', 'port: 4321\n');
+    expect(loadConfig(without.sources).node).toEqual(without.node);
+  });
+
   test('an empty variable and a null in a file count as unset', () => {
     const configFile = write('node.yaml', 'nodeId:\nslots: 3\n');
     const environment = { MILLRACE_NODE_ID: '', MILLRACE_SLOTS: '', MILLRACE_CONFIG: '' };

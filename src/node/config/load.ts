@@ -31,6 +31,8 @@ export interface ConfigSources {
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /** Where to look for a file that was not named. */
   readonly folder?: string;
+  /** The file as it was read, so that all who put the settings together get the same; null for none. A pipe can be read once. */
+  readonly file?: ConfigFile | null;
 }
 
 export type SettingSource = 'flag' | 'environment' | 'file' | 'default';
@@ -50,7 +52,7 @@ export interface EffectiveSetting {
 export interface Config {
   readonly core: Settings;
   readonly node: NodeSettings;
-  /** What it was put together from. */
+  /** What it was put together from, and is again without reading anything. */
   readonly sources: ConfigSources;
   /** The file that was read, if any. */
   readonly file: string | undefined;
@@ -75,12 +77,7 @@ const CONFIG_VARIABLE = 'MILLRACE_CONFIG';
 /** Every value is checked before any is used; all mistakes are reported together. */
 export function loadConfig(sources: ConfigSources = {}): Config {
   const { flags = {}, environment = {}, folder = '.' } = sources;
-  const variable = environment[CONFIG_VARIABLE];
-  const file = readConfigFile(
-    sources.configFile ?? (variable === '' ? undefined : variable),
-    sources.configFile === undefined ? CONFIG_VARIABLE : '--config',
-    folder,
-  );
+  const file = sources.file === undefined ? fileFor(sources, environment, folder) : sources.file;
   const problems = [...strangersIn(file), ...strangersAmong(environment)];
   const chosen = new Map<SettingName, Chosen>();
   for (const name of settingNames) {
@@ -93,14 +90,10 @@ export function loadConfig(sources: ConfigSources = {}): Config {
   // A node that does not say how many slots it has gets what the cluster's setting says.
   const slots = chosen.get('slotsPerNode');
   if (chosen.get('slots')?.source === 'default' && slots) chosen.set('slots', slots);
-  return configOf(chosen, sources, file?.path);
+  return configOf(chosen, { ...sources, file: file ?? null });
 }
 
-function configOf(
-  chosen: ReadonlyMap<SettingName, Chosen>,
-  sources: ConfigSources,
-  file: string | undefined,
-): Config {
+function configOf(chosen: ReadonlyMap<SettingName, Chosen>, sources: ConfigSources): Config {
   // Each value was read by the kind that its entry in the table names: the types agree.
   const pick = <T>(table: T): unknown =>
     Object.fromEntries(
@@ -117,17 +110,28 @@ function configOf(
     core,
     node,
     sources,
-    file,
+    file: sources.file?.path,
     effective: () => effectiveSettings(chosen),
     isGiven: (name) => chosen.get(name)?.source !== 'default',
   };
+}
+
+function fileFor(
+  { configFile }: ConfigSources,
+  { [CONFIG_VARIABLE]: variable }: Readonly<Record<string, string | undefined>>,
+  folder: string,
+): ConfigFile | null {
+  const named = configFile ?? (variable === '' ? undefined : variable);
+  return (
+    readConfigFile(named, configFile === undefined ? CONFIG_VARIABLE : '--config', folder) ?? null
+  );
 }
 
 function givenFor(
   name: SettingName,
   flags: Flags,
   environment: Readonly<Record<string, string | undefined>>,
-  file: ConfigFile | undefined,
+  file: ConfigFile | null,
 ): Given {
   const flag = flags[name];
   if (flag !== undefined) return { raw: flag, source: 'flag', from: flagName(name) ?? name };
@@ -137,8 +141,8 @@ function givenFor(
   if (variable !== undefined && variable !== '' && !isServiceLink(from, variable)) {
     return { raw: variable, source: 'environment', from };
   }
-  const value = file !== undefined && Object.hasOwn(file.values, name) ? file.values[name] : null;
-  if (file === undefined || value === null) return NOT_GIVEN;
+  const value = file !== null && Object.hasOwn(file.values, name) ? file.values[name] : null;
+  if (file === null || value === null) return NOT_GIVEN;
   return { raw: value, source: 'file', from: file.path };
 }
 
@@ -160,7 +164,7 @@ function readSetting(name: SettingName, given: Given): { readonly value: unknown
   }
 }
 
-function strangersIn(file: ConfigFile | undefined): string[] {
+function strangersIn(file: ConfigFile | null): string[] {
   return Object.keys(file?.values ?? {})
     .filter((name) => !settingNames.some((known) => known === name))
     .map(
