@@ -21,3 +21,25 @@ test('tasks of one job have ids of their own, wherever they stand', () => {
     'task id 2/b',
   );
 });
+
+test('counted ids rise, and one that comes again does not', () => {
+  const counted = (ids: readonly string[]) =>
+    batchWith(ids.map((id, taskNo) => [1, taskNo, id] as const));
+  expect(() => checkUnique(counted(['t8', 't9', 't10', 't11']))).not.toThrow();
+  expect(() => checkUnique(counted(['t10', 't9', 't11', 't8']))).not.toThrow();
+  expect(() => checkUnique(counted(['t9', 't10', 't10']))).toThrow('task id 1/t10');
+  expect(() => checkUnique(counted(['t9', 't10', 't9']))).toThrow('task id 1/t9');
+  const rising = [[1, 0, 'a'] as const, [2, 0, 'a'] as const, [2, 1, 'a'] as const];
+  expect(() => checkUnique(batchWith(rising))).toThrow('task id 2/a');
+});
+
+test('each task comes once, and with its spec', () => {
+  const batch = (specs: readonly number[], tasks: readonly number[]): Batch => {
+    const rows = (nos: readonly number[]) =>
+      nos.map((taskNo) => [1, taskNo, `t${taskNo}`] as const);
+    return { ...batchWith(rows(specs)), taskInserts: batchWith(rows(tasks)).taskInserts };
+  };
+  expect(() => checkUnique(batch([0, 1, 2], [2, 0, 1]))).not.toThrow();
+  expect(() => checkUnique(batch([0, 1, 2], [0, 1, 1]))).toThrow('it came twice');
+  expect(() => checkUnique(batch([0, 1, 2], [0, 1, 3]))).toThrow('task 1/3: it has no spec');
+});

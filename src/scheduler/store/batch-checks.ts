@@ -2,7 +2,14 @@
  * What a batch must keep within itself where no index of a database looks after it: numbers and names that are unique,
  * tasks that come with their specs.
  */
-import { type Batch, type JobNo, type TaskId, taskOrder, type TaskRef } from '../core/index.ts';
+import {
+  type Batch,
+  type JobNo,
+  type TaskId,
+  taskOrder,
+  type TaskRef,
+  type TaskSpecRow,
+} from '../core/index.ts';
 import { badRow } from './row-checks.ts';
 
 const key = (...parts: readonly (number | string)[]): string => parts.join('/');
@@ -31,6 +38,7 @@ export function checkUnique(batch: Batch): void {
 
 /** Job by job, as they come: a text for each task of a large job would cost more than all other checks. */
 function checkTaskIds(specs: Batch['specInserts']): void {
+  if (isCounted(specs)) return;
   const ofJobs = new Map<JobNo, Set<TaskId>>();
   let [last, ids] = [specs[0]?.jobNo, new Set<TaskId>()];
   if (last !== undefined) ofJobs.set(last, ids);
@@ -45,6 +53,21 @@ function checkTaskIds(specs: Batch['specInserts']): void {
   }
 }
 
+/** Whether the ids of each job rise as counted ones do, shorter ones first: then none is there twice, and no set is made. */
+function isCounted(specs: Batch['specInserts']): boolean {
+  let before = specs[0];
+  for (let at = 1; at < specs.length; at += 1) {
+    const spec = specs[at] as TaskSpecRow;
+    if (before === undefined || spec.jobNo < before.jobNo) return false;
+    if (spec.jobNo === before.jobNo) {
+      const longer = spec.id.length - before.id.length;
+      if (longer < 0 || (longer === 0 && !(before.id < spec.id))) return false;
+    }
+    before = spec;
+  }
+  return true;
+}
+
 /** Each task comes with its spec, and once. */
 function checkPairs(
   specs: readonly TaskRef[],
@@ -52,15 +75,23 @@ function checkPairs(
   ref: (row: TaskRef) => number,
 ): void {
   unique('task', specs, ref);
+  // Nearly always in the same order, and so as unique as those.
+  if (arePaired(specs, tasks)) return;
   unique('task', tasks, ref);
-  // Nearly always in the same order.
-  if (tasks.every((task, at) => at < specs.length && ref(task) === ref(specs[at] as TaskRef)))
-    return;
   const known = new Set(specs.map(ref));
   for (const task of tasks) {
     if (!known.has(ref(task)))
       throw badRow(`task ${key(task.jobNo, task.taskNo)}`, 'it has no spec');
   }
+}
+
+function arePaired(specs: readonly TaskRef[], tasks: readonly TaskRef[]): boolean {
+  if (tasks.length > specs.length) return false;
+  for (let at = 0; at < tasks.length; at += 1) {
+    const [task, spec] = [tasks[at] as TaskRef, specs[at] as TaskRef];
+    if (task.jobNo !== spec.jobNo || task.taskNo !== spec.taskNo) return false;
+  }
+  return true;
 }
 
 /** A task has one in each of its runs. */

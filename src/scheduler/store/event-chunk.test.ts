@@ -1,9 +1,9 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { type EventRow, instant, jobNo } from '../core/index.ts';
+import { type EventRow, instant, jobNo, taskNo } from '../core/index.ts';
 import * as any from '../../../test/rig/conformance/arbitraries.ts';
 import { anEvent } from '../../../test/rig/conformance/rows.ts';
-import { CHUNK_EVENTS, chunksOf, eventsIn } from './event-chunk.ts';
+import { CHUNK_EVENTS, chunksOf, type EventChunk, eventsIn, storedChunk } from './event-chunk.ts';
 
 test('events come out of a chunk as they went in', () => {
   fc.assert(
@@ -11,8 +11,23 @@ test('events come out of a chunk as they went in', () => {
       const events = rows.map((row, at) => ({ ...row, seq: before + at + 1 }));
       expect(chunksOf(events).flatMap(eventsIn)).toEqual(events);
       expect(chunksOf(events, 'blocks').flatMap(eventsIn)).toEqual(events);
+      const brief = chunksOf(events, 'blocks', true);
+      expect(brief.flatMap(eventsIn)).toEqual(events);
+      expect(brief.map(storedChunk)).toEqual(chunksOf(events, 'blocks'));
     }),
   );
+});
+
+test('the tasks of a large job take a number in the journal, and a list in the tables', () => {
+  const events = Array.from({ length: CHUNK_EVENTS }, (_, at) =>
+    anEvent(at + 1, { jobNo: jobNo(7), taskNo: taskNo(3 + at), detail: '{"from":1}' }),
+  );
+  const [brief] = chunksOf(events, 'blocks', true);
+  expect(brief?.body.length).toBeLessThan(100);
+  expect(eventsIn(brief as EventChunk)).toEqual(events);
+  const [stored] = chunksOf(events, 'blocks');
+  expect(storedChunk(brief as EventChunk)).toEqual(stored);
+  expect(storedChunk(stored as EventChunk)).toBe(stored);
 });
 
 /** What each of these jobs has had, one after the other. */

@@ -39,23 +39,36 @@ export interface EventChunk {
   readonly body: string;
 }
 
-type Column = Cell | readonly Cell[];
+type Column = Cell | readonly Cell[] | Rising;
+
+/** Each is the one before and one more: the tasks of a large job, one after the other. Tables do not read it, see `storedChunk`. */
+interface Rising {
+  readonly from: number;
+}
 
 /** `columns`: a list for each field. `blocks`: columns, or blocks where those are shorter. */
 export type ChunkForm = 'columns' | 'blocks';
 
-/** Numbers have to follow on each other: a chunk knows only its first and its last. */
-export function chunksOf(events: readonly EventRow[], form: ChunkForm = 'columns'): EventChunk[] {
+/**
+ * Numbers have to follow on each other: a chunk knows only its first and its last.
+ *
+ * @param isBrief for the journal: the chunks of a large job, which nobody reads there, are a hundred bytes each instead of thousands.
+ */
+export function chunksOf(
+  events: readonly EventRow[],
+  form: ChunkForm = 'columns',
+  isBrief = false,
+): EventChunk[] {
   const chunks: EventChunk[] = [];
   for (let from = 0; from < events.length; from += CHUNK_EVENTS) {
     const portion =
       events.length <= CHUNK_EVENTS ? events : events.slice(from, from + CHUNK_EVENTS);
-    chunks.push(chunkOf(portion, form));
+    chunks.push(chunkOf(portion, form, isBrief));
   }
   return chunks;
 }
 
-function chunkOf(events: readonly EventRow[], form: ChunkForm): EventChunk {
+function chunkOf(events: readonly EventRow[], form: ChunkForm, isBrief: boolean): EventChunk {
   const firstSeq = events[0]?.seq ?? 1;
   let at = events[0]?.at ?? instant(0);
   let oldest = at;
@@ -79,12 +92,18 @@ function chunkOf(events: readonly EventRow[], form: ChunkForm): EventChunk {
   }
   const lastSeq = firstSeq + events.length - 1;
   const blocks = form === 'blocks' ? blocksOf(events, at, jobMin ?? 0) : null;
-  const body = blocks === null ? bodyOf(events, at, jobMin ?? 0) : JSON.stringify({ blocks });
+  const body =
+    blocks === null ? bodyOf(events, at, jobMin ?? 0, isBrief) : JSON.stringify({ blocks });
   return { firstSeq, lastSeq, at, jobMin, jobMax, body };
 }
 
 /** One walk over the events tells which columns have more than one value: most have not, and no list is made for those. */
-function bodyOf(events: readonly EventRow[], newest: Instant, jobMin: number): string {
+function bodyOf(
+  events: readonly EventRow[],
+  newest: Instant,
+  jobMin: number,
+  isBrief: boolean,
+): string {
   const first = events[0] as EventRow;
   const varies = { ...SAME };
   for (const event of events) {
@@ -104,13 +123,32 @@ function bodyOf(events: readonly EventRow[], newest: Instant, jobMin: number): s
     column(varies.kind, ({ kind }) => logKindNumber(kind)),
     column(varies.at, ({ at }) => newest - at),
     column(varies.jobNo, ({ jobNo: job }) => (job === null ? null : job - jobMin)),
-    column(varies.taskNo, ({ taskNo }) => taskNo),
+    (isBrief && varies.taskNo ? risingTasks(events) : null) ??
+      column(varies.taskNo, ({ taskNo }) => taskNo),
     column(varies.nodeId, ({ nodeId }) => nodeId),
     column(varies.run, ({ run }) => run),
     column(varies.attempt, ({ attempt }) => attempt),
     column(varies.fence, ({ fence }) => fence),
     column(varies.detail, ({ detail }) => detail),
   ]);
+}
+
+function risingTasks(events: readonly EventRow[]): Rising | null {
+  const from = events[0]?.taskNo ?? null;
+  if (from === null) return null;
+  for (let at = 1; at < events.length; at += 1) if (events[at]?.taskNo !== from + at) return null;
+  return { from };
+}
+
+/** As tables have it. */
+export function storedChunk(chunk: EventChunk): EventChunk {
+  // No text in a chunk can be mistaken for it: there a quotation mark follows on a backslash.
+  if (!chunk.body.includes('{"from":')) return chunk;
+  const rows = chunk.lastSeq - chunk.firstSeq + 1;
+  const columns = (JSON.parse(chunk.body) as readonly Column[]).map((column) =>
+    isRising(column) ? Array.from({ length: rows }, (_, at) => column.from + at) : column,
+  );
+  return { ...chunk, body: JSON.stringify(columns) };
 }
 
 const SAME = {
@@ -125,6 +163,7 @@ export function eventsIn({ firstSeq, lastSeq, at, jobMin, body }: EventChunk): E
   const cell = (place: number, row: number): Cell => {
     if (columns === null) return rows[row]?.[place] ?? null;
     const values = columns[place] ?? null;
+    if (isRising(values)) return values.from + row;
     return isList(values) ? (values[row] ?? null) : values;
   };
   return Array.from({ length: lastSeq - firstSeq + 1 }, (_, row): EventRow => {
@@ -147,6 +186,8 @@ export function eventsIn({ firstSeq, lastSeq, at, jobMin, body }: EventChunk): E
 }
 
 const isList = (values: Column): values is readonly Cell[] => Array.isArray(values);
+const isRising = (values: Column): values is Rising =>
+  typeof values === 'object' && values !== null && 'from' in values;
 
 /** What a page of the log shows: a job and a task by their numbers. */
 export interface LogRef {

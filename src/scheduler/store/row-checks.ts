@@ -298,8 +298,9 @@ const KINDS: ReadonlySet<string> = new Set(LOG_KINDS);
 
 export function checkEvent(event: EventRow, before?: EventRow): void {
   whole(event, 'seq', event.seq, 1);
-  time(event, 'at', event.at);
-  if (!KINDS.has(event.kind)) throw badRow(nameOf(event), 'there is no such kind of event');
+  if (event.at !== before?.at) time(event, 'at', event.at);
+  if (event.kind !== before?.kind && !KINDS.has(event.kind))
+    throw badRow(nameOf(event), 'there is no such kind of event');
   if (event.nodeId !== before?.nodeId) text(event, 'nodeId', event.nodeId);
   small(event, 'run', event.run);
   small(event, 'attempt', event.attempt);

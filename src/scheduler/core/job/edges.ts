@@ -58,8 +58,12 @@ function requiredIn(value: number): Need {
   return value >= UNLESS_SKIPPED ? 'unlessSkipped' : true;
 }
 
+/** Most tasks of many jobs have none: their rows share it. */
+const NONE: readonly number[] = [];
+
 /** How a dependency list is encoded in a row and decoded. */
-export function encodeDependencies(list: readonly Dependency[]): number[] {
+export function encodeDependencies(list: readonly Dependency[]): readonly number[] {
+  if (list.length === 0) return NONE;
   return list.map(({ no, required }) => encoded(no, required));
 }
 

@@ -52,7 +52,8 @@ export class TaskTable {
   readonly #ids: (TaskId | null)[] = [null];
   readonly #requirements: (Requirement | null)[] = [null];
   readonly #options: (TaskOptions | null)[] = [null];
-  readonly #extras: Map<number, Extras> = new Map();
+  /** Null for most: a list is looked at a dozen times for each new task, which costs less than a map. */
+  readonly #extras: (Extras | null)[] = [null];
   readonly #numbers: WordColumn = new WordColumn();
   readonly #priorities: ByteColumn = new ByteColumn();
   readonly #states: ByteColumn = new ByteColumn();
@@ -104,9 +105,8 @@ export class TaskTable {
     this.#options[slot] = facts.options;
     this.#queues[slot] = null;
     const { key, limits, parent, isAwaited, isAdded } = facts;
-    if (key !== null || limits.length > 0 || parent !== null) {
-      this.#extras.set(slot, { ...NO_EXTRAS, key, limits, parent, isAwaited, isAdded });
-    }
+    const isPlain = key === null && limits.length === 0 && parent === null;
+    this.#extras[slot] = isPlain ? null : { ...NO_EXTRAS, key, limits, parent, isAwaited, isAdded };
     this.#numbers.set(slot, facts.no);
     this.#priorities.set(slot, facts.priority);
     this.#states.set(slot, 0);
@@ -134,7 +134,7 @@ export class TaskTable {
     this.#ids[slot] = null;
     this.#requirements[slot] = null;
     this.#options[slot] = null;
-    this.#extras.delete(slot);
+    this.#extras[slot] = null;
     this.#stampAnew(slot);
     this.#free.push(slot);
   }
@@ -173,7 +173,7 @@ export class TaskTable {
 
   /** The task, and its parent if that is in memory by now, count one more that has not ended. */
   opened(slot: Slot): void {
-    const extras = this.#extras.get(slot);
+    const extras = this.#extras[slot];
     // It will wait for the task above with the same key, so that one cannot wait for it.
     if (extras?.isAwaited === true && this.#sharesKeyAbove(slot)) extras.isAwaited = false;
     const parent = extras?.parent ?? null;
@@ -200,7 +200,7 @@ export class TaskTable {
     const job = this.job(slot);
     job.open += by;
     invariant(job.open >= 0, 'a job has no fewer than no open tasks');
-    const { parent, isAwaited } = this.#extras.get(slot) ?? NO_EXTRAS;
+    const { parent, isAwaited } = this.#extras[slot] ?? NO_EXTRAS;
     const above = parent === null || !isAwaited ? null : job.slot(parent);
     if (above === null) return;
     const own = this.#own(above);
@@ -210,7 +210,7 @@ export class TaskTable {
 
   /** A ready task to which nothing has happened: its job and what its document says is all there is of it. */
   isFresh(slot: Slot): boolean {
-    if (this.state(slot) !== 'ready' || this.#extras.has(slot)) return false;
+    if (this.state(slot) !== 'ready' || this.#extras[slot] !== null) return false;
     if (this.requirement(slot).restriction !== UNRESTRICTED) return false;
     if (this.run.get(slot) !== 1 || this.#terms.get(slot) !== 0) return false;
     const counts = this.attempt.get(slot) + this.failures.get(slot) + this.losses.get(slot);
@@ -249,45 +249,45 @@ export class TaskTable {
   }
 
   key(slot: Slot): ExecutionKey | null {
-    return this.#extras.get(slot)?.key ?? null;
+    return this.#extras[slot]?.key ?? null;
   }
 
   /** The limits that it shares with other tasks. */
   limits(slot: Slot): readonly Limit[] {
-    return this.#extras.get(slot)?.limits ?? NO_LIMITS;
+    return this.#extras[slot]?.limits ?? NO_LIMITS;
   }
 
   parent(slot: Slot): TaskNo | null {
-    return this.#extras.get(slot)?.parent ?? null;
+    return this.#extras[slot]?.parent ?? null;
   }
 
   error(slot: Slot): TaskError | null {
-    return this.#extras.get(slot)?.error ?? null;
+    return this.#extras[slot]?.error ?? null;
   }
 
   setError(slot: Slot, error: TaskError | null): void {
-    if (error !== null || this.#extras.has(slot)) this.#own(slot).error = error;
+    if (error !== null || this.#extras[slot] !== null) this.#own(slot).error = error;
   }
 
   exposures(slot: Slot): number {
-    return this.#extras.get(slot)?.exposures ?? 0;
+    return this.#extras[slot]?.exposures ?? 0;
   }
 
   setExposures(slot: Slot, exposures: number): void {
-    if (exposures > 0 || this.#extras.has(slot)) this.#own(slot).exposures = exposures;
+    if (exposures > 0 || this.#extras[slot] !== null) this.#own(slot).exposures = exposures;
   }
 
   failedOn(slot: Slot): readonly NodeId[] {
-    return this.#extras.get(slot)?.failedOn ?? NO_NODES;
+    return this.#extras[slot]?.failedOn ?? NO_NODES;
   }
 
   setFailedOn(slot: Slot, nodes: readonly NodeId[]): void {
-    if (nodes.length > 0 || this.#extras.has(slot)) this.#own(slot).failedOn = nodes;
+    if (nodes.length > 0 || this.#extras[slot] !== null) this.#own(slot).failedOn = nodes;
   }
 
   /** Above every fence that was given for the task: that of its lease, and those of duplicates. */
   nextFence(slot: Slot): number {
-    return Math.max(this.fence.get(slot), this.#extras.get(slot)?.reservedFence ?? 0) + 1;
+    return Math.max(this.fence.get(slot), this.#extras[slot]?.reservedFence ?? 0) + 1;
   }
 
   reserveFence(slot: Slot, fence: number): void {
@@ -296,38 +296,38 @@ export class TaskTable {
 
   /** Children that have not ended and that the task waits for when it is suspended. */
   openChildren(slot: Slot): number {
-    return this.#extras.get(slot)?.openChildren ?? 0;
+    return this.#extras[slot]?.openChildren ?? 0;
   }
 
   isAdded(slot: Slot): boolean {
-    return this.#extras.get(slot)?.isAdded ?? false;
+    return this.#extras[slot]?.isAdded ?? false;
   }
 
   /** The tasks that name it as their parent, in the order of their numbers. */
   children(slot: Slot): readonly Slot[] {
-    return this.#extras.get(slot)?.children ?? NO_SLOTS;
+    return this.#extras[slot]?.children ?? NO_SLOTS;
   }
 
   /** The task above that does not end before this one has; null when there is none. */
   awaitedBy(slot: Slot): Slot | null {
-    const { parent, isAwaited } = this.#extras.get(slot) ?? NO_EXTRAS;
+    const { parent, isAwaited } = this.#extras[slot] ?? NO_EXTRAS;
     const above = parent === null || !isAwaited ? null : this.job(slot).slot(parent);
     return above === null || isTerminal(this.state(above)) ? null : above;
   }
 
   waits(slot: Slot): AwaitedThings | null {
-    return this.#extras.get(slot)?.waits ?? null;
+    return this.#extras[slot]?.waits ?? null;
   }
 
   /** Null when it waits for nothing: an empty one is the same. */
   setWaits(slot: Slot, waits: AwaitedThings | null): void {
     const some = waits === null || isEmptyWait(waits) ? null : waits;
-    if (some !== null || this.#extras.has(slot)) this.#own(slot).waits = some;
+    if (some !== null || this.#extras[slot] !== null) this.#own(slot).waits = some;
   }
 
   /** When this run of the task was created. */
   since(slot: Slot): Instant {
-    return this.#extras.get(slot)?.since ?? this.job(slot).createdAt;
+    return this.#extras[slot]?.since ?? this.job(slot).createdAt;
   }
 
   setSince(slot: Slot, since: Instant): void {
@@ -335,12 +335,7 @@ export class TaskTable {
   }
 
   #own(slot: Slot): Extras {
-    let extras = this.#extras.get(slot);
-    if (extras === undefined) {
-      extras = { ...NO_EXTRAS };
-      this.#extras.set(slot, extras);
-    }
-    return extras;
+    return (this.#extras[slot] ??= { ...NO_EXTRAS });
   }
 
   suspended(slot: Slot): Suspension | null {

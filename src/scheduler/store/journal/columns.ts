@@ -160,19 +160,35 @@ const DIGITS_MAX = 15;
 
 /** Ids of a list, or of tasks that were made one after the other. */
 function numbered(values: readonly unknown[]): Column | null {
-  const before: string[] = [];
+  const texts: string[] = [];
+  const counts: number[] = [];
   const numbers: number[] = [];
+  let text = '';
   for (const value of values) {
     if (typeof value !== 'string' || value.length > ALIKE_MAX) return null;
     const at = numberAt(value);
     if (at === value.length) return null;
-    before.push(value.slice(0, at));
-    numbers.push(Number(value.slice(at)));
+    // Nearly always the same: a text of its own for each of a hundred thousand would cost more than all else here.
+    if (counts.length === 0 || at !== text.length || !value.startsWith(text)) {
+      text = value.slice(0, at);
+      texts.push(text);
+      counts.push(1);
+      if (isLong(texts.length * 2, values.length)) return null;
+    } else counts[counts.length - 1] = (counts.at(-1) ?? 0) + 1;
+    numbers.push(wholeFrom(value, at));
   }
   const steps = stepsOf(numbers);
-  const other = before.findIndex((text) => text !== before[0]);
-  const texts = other === -1 ? { one: before[0] } : runsOf(before, other);
-  return steps === null || texts === null ? null : { before: texts, numbers: steps };
+  if (steps === null) return null;
+  const before =
+    texts.length === 1 ? { one: text } : { runs: texts.flatMap((each, at) => [each, counts[at]]) };
+  return { before, numbers: steps };
+}
+
+/** The digits from here to the end. */
+function wholeFrom(text: string, from: number): number {
+  let number = 0;
+  for (let at = from; at < text.length; at += 1) number = number * 10 + text.charCodeAt(at) - ZERO;
+  return number;
 }
 
 /** Where the number begins with which a text ends, without zeros before it; the end if there is none. */
@@ -180,11 +196,12 @@ function numberAt(text: string): number {
   const least = Math.max(0, text.length - DIGITS_MAX);
   let at = text.length;
   while (at > least && isDigit(text.charCodeAt(at - 1))) at -= 1;
-  while (at < text.length - 1 && text[at] === '0') at += 1;
+  while (at < text.length - 1 && text.charCodeAt(at) === ZERO) at += 1;
   return at;
 }
 
-const isDigit = (code: number): boolean => code >= 48 && code <= 57;
+const ZERO = 48;
+const isDigit = (code: number): boolean => code >= ZERO && code <= ZERO + 9;
 
 /** Empty lists are equal, whoever made them: dependencies and labels are, of most jobs. */
 function isSame(value: unknown, other: unknown): boolean {

@@ -157,10 +157,10 @@ function viewOver(job: JobRow, stored: JobView | null, jobs: readonly PendingJob
   for (const row of stored?.history ?? []) archive(row);
   for (const each of jobs) {
     for (const row of each.history ?? []) archive(row);
-    for (const [no, task] of each.tasks.entries()) {
+    each.tasks.forEach((task, no) => {
       const view = taskOver(tasks.get(no), task);
       if (view !== null) tasks.set(no, view);
-    }
+    });
   }
   return {
     job,

@@ -1,8 +1,10 @@
 import { expect, test } from 'vitest';
 import { aJob, anEvent } from '../../../../test/rig/conformance/rows.ts';
-import { batchOf, instant, type JobId, jobNo } from '../../core/index.ts';
+import { batchOf, instant, type JobId, jobNo, taskNo, type TermId } from '../../core/index.ts';
+import { chunksOf } from '../event-chunk.ts';
 import { isWholeJob, updatedJob } from './job-change.ts';
 import { packBatch, unpackBatch } from './pack.ts';
+import { Pending } from './pending.ts';
 
 const events = [anEvent(1), anEvent(2, { detail: '{"a":"\\n"}' })];
 const batch = batchOf({ commitNo: 1, lastSeq: 2, nextJobNo: jobNo(1), events });
@@ -15,13 +17,25 @@ test('a record of the first format, with its events as rows, is read', () => {
 
 test('a record has its events in a chunk and nothing of empty lists', () => {
   const record = JSON.parse(packBatch(batch).body) as Record<string, unknown>;
-  expect(record).toMatchObject({ format: 4, lists: {}, events: [{ firstSeq: 1, lastSeq: 2 }] });
+  expect(record).toMatchObject({ format: 5, lists: {}, events: [{ firstSeq: 1, lastSeq: 2 }] });
   expect(unpackBatch(packBatch(batch).body)).toEqual(batch);
 });
 
 test('a record of a later format is refused', () => {
-  const record = packBatch(batch).body.replace('"format":4', '"format":5');
-  expect(() => unpackBatch(record)).toThrow('the format 5');
+  const record = packBatch(batch).body.replace('"format":5', '"format":6');
+  expect(() => unpackBatch(record)).toThrow('the format 6');
+});
+
+test('the events of a large job are short in the record, and as tables read them when it is folded', () => {
+  const of = (seq: number, no: number) => anEvent(seq, { jobNo: jobNo(7), taskNo: taskNo(no) });
+  const created = Array.from({ length: 2_000 }, (_, at) => of(at + 1, at));
+  const large = batchOf({ commitNo: 1, lastSeq: 2_000, nextJobNo: jobNo(8), events: created });
+  const { body, chunks } = packBatch(large, 'blocks');
+  expect(body.length).toBeLessThan(2_000);
+  expect(unpackBatch(body)).toEqual(large);
+  const pending = new Pending(0);
+  pending.add('t' as TermId, large, body.length, chunks);
+  expect(pending.fold().chunks).toEqual(chunksOf(created, 'blocks'));
 });
 
 test('a record of the second format, with whole jobs as updates, is read', () => {

@@ -10,9 +10,10 @@ import { READERS } from '../row-readers.ts';
 import { columnsOf, type PackedRows, rowsOf } from './columns.ts';
 import { type ChangedJob, jobOfChange } from './job-change.ts';
 
-const FORMAT = 4;
-/** The third one had fewer kinds of columns; the second one whole jobs as updates as well: it is read as it is. */
-const FORMATS = [2, 3, FORMAT];
+const FORMAT = 5;
+/** The fourth one had no rising columns of events, and the third one fewer kinds of columns; the second one whole jobs as updates
+ * as well: it is read as it is. */
+const FORMATS = [2, 3, 4, FORMAT];
 
 type Lists = Omit<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo' | 'events'>;
 type Counted = Pick<Batch, 'commitNo' | 'lastSeq' | 'nextJobNo'>;
@@ -24,7 +25,7 @@ interface Packed extends Counted {
   readonly events?: readonly EventChunk[];
 }
 
-/** A record, and the events in it as they are stored later: they are made once. */
+/** A record, and the events in it, which are stored later: they are made once. */
 export interface PackedBatch {
   readonly body: string;
   readonly chunks: readonly EventChunk[];
@@ -45,7 +46,7 @@ export function packBatch(batch: Batch, form: ChunkForm = 'columns'): PackedBatc
     lists[name] = typeof first === 'object' ? packed(name, list as readonly Row[]) : list;
   }
   const record = { format: FORMAT, commitNo, lastSeq, nextJobNo, lists };
-  const chunks = chunksOf(events, form);
+  const chunks = chunksOf(events, form, true);
   return {
     body: JSON.stringify(chunks.length === 0 ? record : { ...record, events: chunks }),
     chunks,

@@ -1,9 +1,9 @@
 /**
- * The events of commits that are not in the tables. Those of large commits are kept as chunks alone, as they will be stored:
+ * The events of commits that are not in the tables. Those of large commits are kept as chunks alone, as they are in the journal:
  * thousands of rows that nobody asks for would outlive what the collector takes at once. Who asks has them read again.
  */
 import type { EventRow, JobNo } from '../../core/index.ts';
-import { CHUNK_EVENTS, chunksOf, type EventChunk, eventsIn } from '../event-chunk.ts';
+import { CHUNK_EVENTS, chunksOf, type EventChunk, eventsIn, storedChunk } from '../event-chunk.ts';
 
 /** A chunk with fewer is put together with others, and its events stay at hand for it. */
 const WORTH_KEEPING = CHUNK_EVENTS / 4;
@@ -43,10 +43,10 @@ export class PendingEvents {
     return [...this.after(0, null)];
   }
 
-  /** Chunks of many small commits are put together: each is a row, and is looked at by whoever reads the log. */
+  /** As tables have them. Chunks of many small commits are put together: each is a row, and is looked at by whoever reads the log. */
   chunks(): readonly EventChunk[] {
     const isLarge = this.#count >= this.#chunks.length * WORTH_KEEPING;
-    return isLarge ? this.#chunks : chunksOf(this.all());
+    return isLarge ? this.#chunks.map(storedChunk) : chunksOf(this.all());
   }
 }
 

@@ -113,8 +113,7 @@ export function listsOf(
     if (leftOut.has(no)) return;
     if (row !== null) (isNew ? jobInserts : jobUpdates).push(row);
     if (history !== null) ended.push(...history);
-    if (tasks.only !== null) addTask(tasks.only);
-    else for (const task of tasks.values()) addTask(task);
+    tasks.forEach(addTask);
   });
   const rows = { jobInserts, jobUpdates, specInserts, taskInserts, taskUpdates };
   return { ...rows, results, steps, history: ended };

@@ -1,11 +1,14 @@
-/** The tasks of a job that a layer has something of. Most jobs have one, and a map for each of them would cost more than its rows. */
-import type { TaskNo } from '../../core/index.ts';
+/**
+ * The tasks of a job that a layer has something of. Most jobs have one, and a map for each of them would cost more than its rows;
+ * those of a large job come side by side.
+ */
+import { PagedMap, type TaskNo } from '../../core/index.ts';
 import type { PendingTask } from './pending-job.ts';
 
 export class PendingTasks {
   #onlyNo: TaskNo | null = null;
   #only: PendingTask | null = null;
-  #all: Map<TaskNo, PendingTask> | null = null;
+  #all: PagedMap<TaskNo, PendingTask> | null = null;
 
   get size(): number {
     return this.#all?.size ?? (this.#only === null ? 0 : 1);
@@ -23,10 +26,9 @@ export class PendingTasks {
       this.#onlyNo = no;
       this.#only = task;
     } else {
-      this.#all = new Map([
-        [this.#onlyNo, this.#only],
-        [no, task],
-      ]);
+      this.#all = new PagedMap();
+      this.#all.set(this.#onlyNo, this.#only);
+      this.#all.set(no, task);
       this.#only = null;
     }
   }
@@ -41,8 +43,8 @@ export class PendingTasks {
     return this.#only === null ? [] : [this.#only];
   }
 
-  entries(): Iterable<readonly [TaskNo, PendingTask]> {
-    if (this.#all !== null) return this.#all.entries();
-    return this.#only === null || this.#onlyNo === null ? [] : [[this.#onlyNo, this.#only]];
+  forEach(act: (task: PendingTask, no: TaskNo) => void): void {
+    if (this.#all !== null) this.#all.forEach(act);
+    else if (this.#only !== null && this.#onlyNo !== null) act(this.#only, this.#onlyNo);
   }
 }
