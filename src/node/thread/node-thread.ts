@@ -3,7 +3,14 @@ import { totalmem } from 'node:os';
 import type { MessagePort, Worker as Thread } from 'node:worker_threads';
 import { type Deferred, deferred, type Say, startThread } from '../../kit/index.ts';
 import { MillraceError } from '../../scheduler/core/index.ts';
-import type { Failure, FromNode, NodeAddresses, NodeThreadData, ToNode } from './messages.ts';
+import type {
+  Failure,
+  FromNode,
+  NodeAddresses,
+  NodeThreadData,
+  StorePlace,
+  ToNode,
+} from './messages.ts';
 
 export interface NodeThreadOptions extends NodeThreadData {
   readonly say: Say;
@@ -17,7 +24,9 @@ export interface NodeThreadOptions extends NodeThreadData {
  * For what a list of jobs leaves behind: with Node.js's own 48 MiB a leader takes a fifth longer. A worker is better off with those: what
  * it touches stays in the cache of its core.
  */
-const YOUNG_MB = 192;
+const YOUNG_MB = 96;
+/** With DuckDB in the same process more is under way, for its tables follow later. */
+const YOUNG_MB_WITH_DUCKDB = 192;
 const LEAST_YOUNG_MB = 48;
 /** Of the memory, where there is not much. */
 const YOUNG_SHARE = 1 / 16;
@@ -44,7 +53,7 @@ export class NodeThread {
     this.#options = options;
     this.#thread = startThread(import.meta.url, './entry', {
       ...{ workerData: data satisfies NodeThreadData, name: 'millrace' },
-      resourceLimits: { maxYoungGenerationSizeMb: youngMb() },
+      resourceLimits: { maxYoungGenerationSizeMb: youngMb(options.place) },
     });
     this.#thread.on('message', (message: FromNode) => this.#heard(message));
     this.#thread.on('error', (error) => {
@@ -142,11 +151,12 @@ export class NodeThread {
   }
 }
 
-function youngMb(): number {
+function youngMb(place: StorePlace | null): number {
   const limit = process.constrainedMemory();
   const bytes = limit > 0 ? Math.min(limit, totalmem()) : totalmem();
   const share = Math.floor((bytes * YOUNG_SHARE) / MB);
-  return Math.min(YOUNG_MB, Math.max(LEAST_YOUNG_MB, share));
+  const most = place?.kind === 'duckdb' ? YOUNG_MB_WITH_DUCKDB : YOUNG_MB;
+  return Math.min(most, Math.max(LEAST_YOUNG_MB, share));
 }
 
 function lost(why: string): MillraceError {
