@@ -79,3 +79,11 @@ test('a folder that another process uses is refused with what to do', async () =
   expect(second.output.text()).toContain(`is already in use by the process ${first.pid}`);
   expect(second.output.text()).toContain("connect('http://127.0.0.1:7070')");
 });
+
+test('a folder that another thread of the process uses is refused, and its runtime goes on', async () => {
+  const { run } = project();
+  const both = run('threads.ts');
+  await both.line(/^thread: store_locked .* is already in use by this process\./, LONG_MS);
+  await both.line(/^result done$/, LONG_MS);
+  expect(await both.exited).toEqual({ code: 0, signal: null });
+});

@@ -1,4 +1,5 @@
 /** The node of a runtime: a thread of the caller's process, and the folder that it owns. */
+import { realpathSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import { MessageChannel } from 'node:worker_threads';
 import type { MessagePort } from 'node:worker_threads';
@@ -27,7 +28,8 @@ const STOP_MS = 10_000;
 
 /**
  * DuckDB guards its file against other processes, not against another thread of this one: two runtimes
- * on one folder would destroy it. The list is shared by all copies of this module.
+ * on one folder would destroy it. The store looks for what has the file open; this list has those that
+ * are about to open it. It is shared by all copies of this module.
  */
 const OPEN = Symbol.for('millrace.runtime.folders');
 const folders: Set<string> = ((globalThis as { [OPEN]?: Set<string> })[OPEN] ??= new Set());
@@ -40,8 +42,7 @@ export class EmbeddedNode {
   static async start(options: EmbeddedNodeOptions): Promise<EmbeddedNode> {
     // With a database, the folder only has what no other process needs.
     const isOwner = options.data !== null && options.database === null;
-    const folder = options.data === null || !isOwner ? null : resolve(options.data);
-    if (folder !== null) claim(folder);
+    const folder = options.data === null || !isOwner ? null : claim(options.data);
     const thread = new NodeThread({
       // Only the caller's options count: an embedded node shares its environment with another program.
       sources: { flags: options.flags, folder: import.meta.dirname },
@@ -82,10 +83,18 @@ export class EmbeddedNode {
   }
 }
 
-function claim(folder: string): void {
+/** Returns its one name: links must not hide that two paths are one. */
+function claim(path: string): string {
+  const folder = madeFolder(resolve(path));
   if (folders.has(folder)) throw folderInUse(folder, 'this process');
+  folders.add(folder);
+  return folder;
+}
+
+function madeFolder(folder: string): string {
   try {
     makePrivateFolder(folder);
+    return realpathSync(folder);
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     throw new MillraceError({
@@ -95,7 +104,6 @@ function claim(folder: string): void {
       cause,
     });
   }
-  folders.add(folder);
 }
 
 function placeOf(folder: string | null, database: string | null): StorePlace {
@@ -112,7 +120,10 @@ function explained(
   // A process that has died is replaced soon. One that lives goes on leading.
   if (error.code === 'not_leader' && database !== null) return databaseInUse(leads);
   if (error.code !== 'store_locked' || folder === null) return new MillraceError(error);
-  return folderInUse(folder, /the process \d+/.exec(error.what)?.[0] ?? 'another process');
+  return folderInUse(
+    folder,
+    /(this process|the process \d+)\.$/.exec(error.what)?.[1] ?? 'another process',
+  );
 }
 
 function gone({ why }: MillraceError): MillraceError {

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
@@ -58,6 +58,12 @@ function folder(): string {
   const path = mkdtempSync(join(tmpdir(), 'millrace-sdk-'));
   onTestFinished(() => rmSync(path, { recursive: true, force: true }));
   return path;
+}
+
+function linkTo(path: string): string {
+  const link = join(folder(), 'link');
+  symlinkSync(path, link);
+  return link;
 }
 
 async function started(options: RuntimeOptions = {}): Promise<Runtime> {
@@ -273,9 +279,15 @@ describe('a runtime', () => {
     expect(node?.executors).toContain('double');
   });
 
-  test('locks its data folder', async () => {
-    const error = await createRuntime({ data, log: SILENT }).catch((thrown: unknown) => thrown);
+  test.each([
+    ['name', (): string => data],
+    ['link', (): string => linkTo(data)],
+  ])('locks its data folder, by any %s of it', async (_, path) => {
+    const error = await createRuntime({ data: path(), log: SILENT }).catch(
+      (thrown: unknown) => thrown,
+    );
     expect(error).toMatchObject({ code: 'store_locked' });
+    expect((error as Error).message).toContain('is already in use by this process');
     expect((error as Error).message).toContain('connect(');
   });
 });

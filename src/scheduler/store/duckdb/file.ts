@@ -1,10 +1,11 @@
 /**
  * The file: opened by one process, settings, and a clean end. DuckDB locks the file against other
  * processes but not against a second instance in this one, and closing that would free the lock of
- * the first (a POSIX lock belongs to the process), so this module keeps its own list.
+ * the first (a POSIX lock belongs to the process). So this module keeps a list of what its thread has
+ * opened, and looks for what other threads have.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
-import { existsSync, realpathSync, statSync } from 'node:fs';
+import { existsSync, fstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../core/index.ts';
 import { damaged, locked, unavailable } from './failure.ts';
@@ -56,7 +57,7 @@ const opened = new Set<string>();
 export async function openFile(path: string, logBytes: number = LOG_BYTES): Promise<OpenedFile> {
   const file = path === MEMORY ? null : realPath(path);
   if (file !== null) {
-    if (opened.has(file)) throw locked(file);
+    if (opened.has(file) || isOpenInProcess(file)) throw locked(file);
     opened.add(file);
   }
   try {
@@ -66,6 +67,24 @@ export async function openFile(path: string, logBytes: number = LOG_BYTES): Prom
     if (file !== null) opened.delete(file);
     throw cause;
   }
+}
+
+/** What all threads of the process have open. Windows has no such folder, and lets nobody open the file twice. */
+const DESCRIPTORS = '/dev/fd';
+
+/** By any thread, and under any of its names. */
+function isOpenInProcess(file: string): boolean {
+  const found = statSync(file, { bigint: true, throwIfNoEntry: false });
+  if (found === undefined || !existsSync(DESCRIPTORS)) return false;
+  return readdirSync(DESCRIPTORS).some((name) => {
+    try {
+      const { dev, ino } = fstatSync(Number(name), { bigint: true });
+      return dev === found.dev && ino === found.ino;
+    } catch {
+      // Closed meanwhile, as the one that listed the folder is.
+      return false;
+    }
+  });
 }
 
 /** DuckDB would start with an empty file and drop the log. */

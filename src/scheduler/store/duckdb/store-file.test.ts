@@ -1,5 +1,5 @@
 /** A file that DuckDB has given up is opened again. A full disk brings that about in test/cluster/full-disk.release.test.ts. */
-import { mkdirSync, renameSync } from 'node:fs';
+import { closeSync, linkSync, mkdirSync, openSync, renameSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -54,3 +54,25 @@ test('an opening that fails is not tried again at once, and callers get the reas
   await expect(file.repaired).rejects.toMatchObject({ code: 'bad_setting' });
   await file.close().catch(() => {});
 });
+
+test.each([
+  ['its name', (file: string) => file],
+  ['a hard link', (file: string) => linkBeside(file)],
+])('a file that another thread of the process has open, by %s, is refused', async (_, named) => {
+  const { file } = await opened();
+  await file.close();
+  // What a process has open is open in all its threads.
+  const other = openSync(named(path), 'r');
+  await expect(opened()).rejects.toMatchObject({
+    code: 'store_locked',
+    what: expect.stringContaining('is already open in this process') as string,
+  });
+  closeSync(other);
+  await (await opened()).file.close();
+});
+
+function linkBeside(file: string): string {
+  const link = `${file}-link`;
+  linkSync(file, link);
+  return link;
+}
