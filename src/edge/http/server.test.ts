@@ -379,7 +379,12 @@ describe('stopping', () => {
   });
 });
 
-test('a port that is taken is an error at the start', async () => {
-  const given = { host: '127.0.0.1', port: bench.api.port };
-  await expect(openApi(given)).rejects.toMatchObject({ code: 'EADDRINUSE' });
+test('a port that is taken is refused at the start, with what to do', async () => {
+  const { port } = bench.api;
+  await expect(openApi({ host: '127.0.0.1', port })).rejects.toMatchObject({
+    code: 'bad_setting',
+    what: `Cannot listen on 127.0.0.1:${port}.`,
+    why: 'The port is in use by another process.',
+    todo: 'Choose another port, or 0 for any free one.',
+  });
 });

@@ -7,7 +7,13 @@ import { getHeapStatistics } from 'node:v8';
 import { type Calendar, type JobId, MillraceError } from '../../scheduler/core/index.ts';
 import { type ByteBudget, type Clock, bracketed, budgetFor, systemClock } from '../../kit/index.ts';
 import type { LeaderServices, QueryService, Reader } from '../../scheduler/contract/index.ts';
-import { type Access, httpsOptions, isLoopback, type ServerTls } from '../security/index.ts';
+import {
+  type Access,
+  cannotListen,
+  httpsOptions,
+  isLoopback,
+  type ServerTls,
+} from '../security/index.ts';
 import { Exchange, type ExchangeOptions } from './exchange.ts';
 import { type ApiLimits, defaultApiLimits } from './limits.ts';
 import { Metrics } from './metrics.ts';
@@ -207,9 +213,11 @@ function rawAnswer(refusal: HttpRefusal): string {
 
 function listening(server: Server, { host, port }: ApiOptions): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once('error', reject);
+    const refused = (fault: Error): void =>
+      reject(cannotListen(`${bracketed(host)}:${port}`, fault));
+    server.once('error', refused);
     server.listen(port, host, () => {
-      server.off('error', reject);
+      server.off('error', refused);
       resolve();
     });
   });

@@ -39,6 +39,18 @@ export function checkBinding(binding: Binding): 'loopback' | 'secured' | 'insecu
   });
 }
 
+/** The error of a listener whose address cannot be had. */
+export function cannotListen(address: string, cause: Error): MillraceError {
+  const isTaken = cause.message.includes('EADDRINUSE');
+  return new MillraceError({
+    code: 'bad_setting',
+    what: `Cannot listen on ${address}.`,
+    why: isTaken ? 'The port is in use by another process.' : `${cause.message}.`,
+    todo: isTaken ? 'Choose another port, or 0 for any free one.' : 'Choose another address.',
+    cause,
+  });
+}
+
 /** The headers by which a browser says where a request comes from. */
 export interface PageHeaders {
   readonly host?: string | undefined;

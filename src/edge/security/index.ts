@@ -5,7 +5,7 @@
  */
 export { accessWith, openAccess, rpcAccess, tokenAccess } from './access.ts';
 export type { Access, Caller, Credentials } from './access.ts';
-export { checkBinding, checkPage, isLoopback } from './binding.ts';
+export { cannotListen, checkBinding, checkPage, isLoopback } from './binding.ts';
 export {
   bearer,
   checkTokenPath,

@@ -5,6 +5,7 @@ import { MillraceError } from '../../../scheduler/core/index.ts';
 import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
 import { channelOptions, STOP_GRACE_MS, STREAMS_MAX } from '../limits.ts';
 import type { KeepAlive } from '../limits.ts';
+import { cannotListen } from '../../security/index.ts';
 import { accessInterceptor } from './access.ts';
 import type { AccessCheck } from './access.ts';
 import { type RpcService, tolerant } from './handlers.ts';
@@ -100,20 +101,9 @@ function bind(server: Server, options: RpcServerOptions): Promise<number> {
   const bound = deferred<number>();
   server.bindAsync(authority(host, port), serverCredentials(options.tls), (fault, actual) => {
     if (fault === null) bound.resolve(actual);
-    else bound.reject(cannotListen(host, port, fault));
+    else bound.reject(cannotListen(authority(host, port), fault));
   });
   return bound.promise;
-}
-
-function cannotListen(host: string, port: number, cause: Error): MillraceError {
-  const isTaken = cause.message.includes('EADDRINUSE');
-  return new MillraceError({
-    code: 'bad_setting',
-    what: `Cannot listen on ${authority(host, port)}.`,
-    why: isTaken ? 'The port is in use by another process.' : `${cause.message}.`,
-    todo: isTaken ? 'Choose another port, or 0 for any free one.' : 'Choose another address.',
-    cause,
-  });
 }
 
 function serverCredentials(tls: ServerTls | null): ServerCredentials {
