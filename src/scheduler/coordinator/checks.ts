@@ -6,8 +6,8 @@ import {
   SCHEDULE_ID_LENGTH_MAX,
   isId,
   isOccurrenceId,
-  checkStorable,
   parseCapabilities,
+  readName,
   readStart,
   utf8Bytes,
 } from '../core/index.ts';
@@ -146,7 +146,6 @@ export function idempotencyKeyIn(request: unknown): string | null {
   const isObject = typeof request === 'object' && request !== null;
   const key = isObject && 'idempotencyKey' in request ? request.idempotencyKey : null;
   if (typeof key !== 'string') return null;
-  // The store is asked for it.
-  checkStorable(key, '/idempotencyKey');
-  return key;
+  // As in a document: the store is asked for it, and keeps it whatever the planner makes of it.
+  return readName(key, () => '/idempotencyKey');
 }

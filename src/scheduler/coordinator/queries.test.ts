@@ -63,6 +63,18 @@ describe('a query that is submitted', () => {
     expect((await store.jobRow(0, jobId('q')))?.state).toBe('succeeded');
   });
 
+  test.each([
+    ['a key that no store can index', 'k'.repeat(501)],
+    ['an empty key', ''],
+    ['a key with a line break', 'a\nb'],
+  ])('is refused with %s, before anything is planned', async (_, idempotencyKey) => {
+    await expect(submit('q', { idempotencyKey })).rejects.toMatchObject({
+      code: 'bad_input',
+      path: '/idempotencyKey',
+    });
+    expect(plan).not.toHaveBeenCalled();
+  });
+
   test('waits for admission, and its plan is there when it is', async () => {
     await submit('q1');
     await submit('q2');

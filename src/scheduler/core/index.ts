@@ -50,7 +50,7 @@ export type { Labels } from './document/labels.ts';
 export { pointedAt, pointerTokens } from './document/pointer.ts';
 export { jobSchema } from './document/schema.ts';
 export { asLiteral } from './document/template.ts';
-export { NAMES_MAX } from './document/reader.ts';
+export { NAMES_MAX, readName } from './document/reader.ts';
 export { didYouMean } from './document/spelling.ts';
 export { utf8Bytes } from './document/text.ts';
 export { readTrace, traceIdOf } from './document/trace.ts';
