@@ -5,11 +5,11 @@ import type { Command } from 'commander';
 import { MillraceError } from '../scheduler/core/index.ts';
 import { pathError } from './local-path.ts';
 import type { Migrations, MigrationStatus, Store } from '../scheduler/store/index.ts';
+import type { StorePlace } from '../node/thread/index.ts';
 import { makePrivateFolder } from '../kit/index.ts';
 
-export type StorePlace =
-  | { readonly kind: 'postgres'; readonly url: string }
-  | { readonly kind: 'duckdb'; readonly path: string };
+/** One that other processes can find. */
+export type LastingPlace = Exclude<StorePlace, { readonly kind: 'memory' }>;
 
 const DATA = './.millrace';
 const FILE = 'millrace.duckdb';
@@ -24,7 +24,7 @@ export function declareStore(command: Command): void {
 export function storePlace(
   options: { readonly database?: string; readonly data?: string },
   environment: NodeJS.ProcessEnv,
-): StorePlace {
+): LastingPlace {
   if (options.database !== undefined && options.data !== undefined) {
     throw new MillraceError({
       code: 'bad_input',
@@ -49,13 +49,13 @@ function checkedUrl(url: string): string {
 }
 
 /** A store that must be there already: looking at one must not make an empty one. */
-export async function openExisting(place: StorePlace): Promise<Store> {
+export async function openExisting(place: LastingPlace): Promise<Store> {
   if (place.kind === 'duckdb') requireFile(place.path);
   return open(place, false);
 }
 
 /** A store to write to: made and brought up to date if need be. */
-export async function openOrCreate(place: StorePlace): Promise<{
+export async function openOrCreate(place: LastingPlace): Promise<{
   readonly store: Store;
   /** Once closed: takes away a file that was made here. */ readonly discard: () => void;
 }> {
@@ -70,14 +70,14 @@ export async function openOrCreate(place: StorePlace): Promise<{
   return { store, discard };
 }
 
-async function open(place: StorePlace, migrate: boolean): Promise<Store> {
+async function open(place: LastingPlace, migrate: boolean): Promise<Store> {
   const { openDuckdbStore, openPostgresStore } = await import('../scheduler/store/index.ts');
   if (place.kind === 'postgres') return openPostgresStore({ url: place.url, migrate });
   return openDuckdbStore({ path: place.path, migrate });
 }
 
 export async function migrateStore(
-  place: StorePlace,
+  place: LastingPlace,
   mayCreate: boolean,
   use: (migrations: Migrations) => Promise<MigrationStatus>,
 ): Promise<MigrationStatus> {
@@ -89,7 +89,7 @@ export async function migrateStore(
 }
 
 /** Of a store that may be made. */
-export function makeFolderFor(place: StorePlace): void {
+export function makeFolderFor(place: LastingPlace): void {
   if (place.kind === 'duckdb') makeFolder(dirname(place.path));
 }
 
