@@ -169,18 +169,21 @@ export interface RowsCall {
         readonly head: string;
         readonly separator: string;
         readonly tail: string;
-        /** Returns the same text in long pieces, if all of it fits into memory. */
-        readonly joined: JoinedText | null;
+        /** Writes the same rows with their separators into a file, if they are not too long together. */
+        readonly copied: CopiedText | null;
       }
-    /** Writes the query into a Parquet file, which is sent and removed. */
-    | { readonly kind: 'file'; readonly query: string; readonly file: string };
+    /** Writes a file, which is sent and removed. */
+    | { readonly kind: 'file'; readonly copy: string; readonly file: string };
 }
 
-export interface JoinedText {
+export interface CopiedText {
   /** A query for the most bytes that the text can have. */
   readonly bound: string;
   readonly bytesMax: number;
-  readonly sql: string;
+  readonly copy: string;
+  readonly file: string;
+  /** At its end, if there are rows. */
+  readonly cutBytes: number;
 }
 
 export interface DescribeCall {

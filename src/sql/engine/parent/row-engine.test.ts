@@ -286,8 +286,8 @@ test('reports missing parts and unknown types as typed errors', async () => {
   await expect(odd).rejects.toMatchObject({ code: 'unimplemented' });
 });
 
-const MIXED = `SELECT i, CASE WHEN i % 3 = 0 THEN NULL ELSE 'a"\\,\n' || chr(1) || 'ü' || i END AS s, i / 4 AS d, (i / 8)::DECIMAL(9, 3) AS m,
-  '2024-02-29'::DATE + i::INTEGER AS t FROM range(5000) r(i)`;
+const MIXED = `SELECT i, CASE WHEN i % 3 = 0 THEN NULL ELSE 'a"\\,\n\r\t''' || chr(1) || chr(0) || 'ü👩‍👧' || i END AS s, i / 4 AS d, (i / 8)::DECIMAL(9, 3) AS m,
+  '2024-02-29'::DATE + i::INTEGER AS t FROM range(20000) r(i)`;
 
 test.each(['json', 'ndjson', 'csv'] as const)(
   'few rows as %s are the same and in the same order as one by one',
@@ -296,7 +296,12 @@ test.each(['json', 'ndjson', 'csv'] as const)(
     const more = await result(`SELECT * FROM (${MIXED}) ORDER BY i DESC`);
     const of = { columns: one.columns, parts: [...one.parts, ...more.parts] };
     const rows = await bytesOf(of, format);
-    expect(await bytesOf({ ...of, rowCount: 10_000 }, format)).toEqual(rows);
+    expect(await bytesOf({ ...of, rowCount: 40_000 }, format)).toEqual(rows);
+    // Of one column, a row may be an empty line.
+    const empty = await result(
+      `SELECT CASE WHEN i % 3 < 2 THEN repeat(chr(10), i::INTEGER % 3) END AS s FROM range(9) t(i)`,
+    );
+    expect(await bytesOf({ ...empty, rowCount: 9 }, format)).toEqual(await bytesOf(empty, format));
     const none = await result('SELECT 1 AS a WHERE false');
     expect(await bytesOf({ ...none, rowCount: 0 }, format)).toEqual(await bytesOf(none, format));
   },

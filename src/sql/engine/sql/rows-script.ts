@@ -5,7 +5,7 @@ import { parseType, quotedName, quotedText } from '../../plan/index.ts';
 import type { ResultColumn, SqlType } from '../../plan/index.ts';
 import type { ResultPart, RowsRequest } from '../engine.ts';
 import type { RowsCall, SandboxLink } from '../messages.ts';
-import { joinedText } from './joined-text.ts';
+import { copiedText } from './copied-text.ts';
 import { jsonText } from './json-text.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
@@ -27,59 +27,62 @@ export function rowsCall(request: RowsRequest, place: string): RowsCall {
     name: 'rows',
     sandbox: { files: [], links },
     timeZone: request.timeZone ?? UTC,
-    source: sourceOf({ ...request, parts }, join(place, `${randomUUID()}.parquet`)),
+    source: sourceOf({ ...request, parts }, join(place, `${randomUUID()}.tmp`)),
   };
 }
 
 function sourceOf(
-  { parts: from, columns, format, rowCount }: RowsRequest,
+  { parts, columns, format, rowCount }: RowsRequest,
   file: string,
 ): RowsCall['source'] {
-  const rows = resultQuery(columns, from);
+  const rows = resultQuery(columns, parts);
   const types = columns.map(({ type }) => parseType(type));
-  const text = (sql: string, head: string, separator = '', tail = ''): RowsCall['source'] => {
-    const joined =
-      rowCount === undefined ? null : joinedText(sql, { separator, types, rows, rowCount });
-    return { kind: 'text', sql, head, separator, tail, joined };
+  const from = ` FROM (${rows}) AS r`;
+  /** Each row is `values` and `end`, and a line break follows it: behind the last one only without a separator. */
+  const text = (
+    values: readonly Part[],
+    { end = '', separator = '', head = '', tail = '' },
+  ): RowsCall['source'] => {
+    const lines = `SELECT ${concat(values, `${end}${separator}`)}${from}`;
+    const cutBytes = separator === '' ? 0 : `${separator}\n`.length;
+    const [between, after] = separator === '' ? ['', `${end}\n`] : [`${separator}\n`, end];
+    const sql = `SELECT ${concat(values, after)}${from}`;
+    const copied =
+      rowCount === undefined ? null : copiedText({ lines, cutBytes, types, rows, rowCount, file });
+    return { kind: 'text', sql, head, separator: between, tail, copied };
   };
   switch (format) {
     case 'json': {
       const names = columns.map(({ name, type }) => ({ name, type }));
       const head = `{"columns":${JSON.stringify(names)},"rows":[`;
-      return text(jsonRows(types, rows), head, ',\n', ']}\n');
+      const values = types.map((type, at): Part => [
+        at === 0 ? '[' : ',',
+        jsonText(type, `c${at}`),
+      ]);
+      return text(values, { end: ']', separator: ',', head, tail: ']}\n' });
     }
     case 'ndjson': {
       const names = uniqueNames(columns).map((name) => JSON.stringify(name));
-      const parts = types.map((type, at): [string, string] => [
+      const values = types.map((type, at): Part => [
         `${at === 0 ? '{' : ','}${names[at]}:`,
         jsonText(type, `c${at}`),
       ]);
-      return text(`SELECT ${concat(parts, '}\n')} FROM (${rows}) AS r`, '');
+      return text(values, { end: '}' });
     }
     case 'csv': {
-      const parts = types.map((type, at): [string, string] => [
-        at === 0 ? '' : ',',
-        csvText(type, `c${at}`),
-      ]);
+      const values = types.map((type, at): Part => [at === 0 ? '' : ',', csvText(type, `c${at}`)]);
       const head = columns.map(({ name }) => csvField(name)).join(',');
-      return text(`SELECT ${concat(parts, '\n')} FROM (${rows}) AS r`, `${head}\n`);
+      return text(values, { head: `${head}\n` });
     }
     case 'parquet': {
       const names = uniqueNames(columns);
       const list = types.map(
         (type, at) => `${exported(type, `c${at}`)} AS ${quotedName(names[at] ?? '')}`,
       );
-      return { kind: 'file', query: `SELECT ${list.join(', ')} FROM (${rows}) AS r`, file };
+      const copy = `COPY (SELECT ${list.join(', ')}${from}) TO ${quotedText(file)} (FORMAT parquet)`;
+      return { kind: 'file', copy, file };
     }
   }
-}
-
-function jsonRows(types: readonly SqlType[], rows: string): string {
-  const parts = types.map((type, at): [string, string] => [
-    at === 0 ? '[' : ',',
-    jsonText(type, `c${at}`),
-  ]);
-  return `SELECT ${concat(parts, ']')} FROM (${rows}) AS r`;
 }
 
 /** In the order of the parts; what lies side by side in files is read as one. */
@@ -105,15 +108,14 @@ function resultQuery(
   return queries.join('\nUNION ALL\n');
 }
 
+type Part = readonly [before: string, value: string];
+
 /** Concatenates without an intermediate copy for each `||`. */
-function concat(
-  parts: readonly (readonly [before: string, value: string])[],
-  after: string,
-): string {
+function concat(parts: readonly Part[], after: string): string {
   const all = parts.flatMap(([before, value]) =>
     before === '' ? [value] : [quotedText(before), value],
   );
-  return `concat(${[...all, quotedText(after)].join(', ')})`;
+  return `concat(${[...all, ...(after === '' ? [] : [quotedText(after)])].join(', ')})`;
 }
 
 /** Types whose text never contains a comma, a quote or a line break. */
