@@ -70,6 +70,11 @@ export class FragmentFixture {
     rmSync(this.root, { recursive: true, force: true });
   }
 
+  /** To be closed by the caller. */
+  another(limits: Partial<EngineLimits>): FragmentEngine {
+    return startFragmentEngine(this.limits(limits));
+  }
+
   file(name: string): string {
     return join(this.root, name);
   }

@@ -98,7 +98,7 @@ export class EngineQueries {
   }
 
   async #rows(plan: QueryPlan, files: readonly string[]): Promise<Answer['rows']> {
-    const request = { files, columns: plan.columns, format: 'json' } as const;
+    const request = { parts: files, columns: plan.columns, format: 'json' } as const;
     const pieces: Uint8Array[] = [];
     for await (const piece of this.#fragments.rows(request, AbortSignal.timeout(CALL_MS)))
       pieces.push(piece);

@@ -39,6 +39,23 @@ test('rows are parsed correctly, wherever the chunks are split', async () => {
   );
 });
 
+test('rows of a line each are parsed correctly too, with the columns of any name', async () => {
+  const rows = fc.array(fc.array(fc.jsonValue() as fc.Arbitrary<Json>), { minLength: 1 });
+  await fc.assert(
+    fc.asyncProperty(
+      rows,
+      fc.nat(60),
+      fc.constantFrom('', '\n', ' \n'),
+      async (given, size, end) => {
+        const lines = given.map((row) => JSON.stringify(row)).join(',\n');
+        const { answer } = await read(`{"columns":[],"rows":[${lines}${end}]}\n`, size + 1);
+        expect(answer.rows).toEqual(JSON.parse(JSON.stringify(given)));
+      },
+    ),
+    { numRuns: 100 },
+  );
+});
+
 test('rows are yielded before the last one has arrived', async () => {
   const rows = Array.from({ length: 100 }, (_, at) => [at]);
   const { batches } = await read(JSON.stringify({ columns: [], rows }), 64);

@@ -28,6 +28,7 @@ export async function* readRows(pieces: AsyncIterable<Uint8Array>): AsyncGenerat
   reader.end();
 }
 
+const NEWLINE = 0x0a;
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const OPENING: ReadonlySet<number> = new Set([0x5b, 0x7b]);
@@ -37,7 +38,9 @@ class RowReader {
   #columns: readonly ResultColumn[] | null = null;
   /** What has come and belongs to no whole row yet. */
   #kept: Buffer[] = [];
+  /** Not for what is read line by line. */
   readonly #scanner = new Scanner();
+  #hasLines = true;
   #isOver = false;
 
   push(piece: Uint8Array): RowBatch | null {
@@ -62,6 +65,28 @@ class RowReader {
   }
 
   #rows(columns: readonly ResultColumn[], bytes: Buffer): RowBatch | null {
+    if (this.#hasLines) {
+      const rows = this.#lines(bytes);
+      if (rows !== null) return { columns, rows };
+      this.#hasLines = false;
+      return this.#scanned(columns, Buffer.concat([...this.#kept.splice(0), bytes]));
+    }
+    return this.#scanned(columns, bytes);
+  }
+
+  /**
+   * Our servers end each row with its line, and the texts in it have no line breaks. Null for what is written in another way,
+   * and for the end of the list: up to a line break within a row, or behind the list, the brackets do not match.
+   */
+  #lines(bytes: Buffer): readonly JsonRow[] | null {
+    const end = bytes.lastIndexOf(NEWLINE);
+    if (end === -1) return null;
+    const rows = rowsOf(Buffer.concat([...this.#kept, bytes.subarray(0, end)]).toString('utf8'));
+    if (rows !== null) this.#kept = [bytes.subarray(end + 1)];
+    return rows;
+  }
+
+  #scanned(columns: readonly ResultColumn[], bytes: Buffer): RowBatch | null {
     const { wholeUntil, isOver } = this.#scanner.scan(bytes);
     this.#isOver = isOver;
     if (wholeUntil === 0) {
@@ -127,6 +152,16 @@ function rowsStart(bytes: Buffer): number {
     if (scanner.isKeyOfWhole && between === ':') return bracket + 1;
     scanner.scan(bytes.subarray(key, key + '"rows"'.length));
     from = key + '"rows"'.length;
+  }
+}
+
+/** Null if the lines are not whole rows, each but for the last one of all with a comma. */
+function rowsOf(lines: string): readonly JsonRow[] | null {
+  const end = lines.trimEnd();
+  try {
+    return JSON.parse(`[${end.endsWith(',') ? end.slice(0, -1) : end}]`) as readonly JsonRow[];
+  } catch {
+    return null;
   }
 }
 

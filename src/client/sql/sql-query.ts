@@ -210,9 +210,9 @@ class BackedQuery implements SqlQuery<SqlRow> {
   }
 
   async rows(options?: CallOptions): Promise<SqlRow[]> {
-    const all: SqlRow[] = [];
-    for await (const row of this.#read(options)) all.push(row);
-    return all;
+    const all: SqlRow[][] = [];
+    for await (const rows of this.#read(options)) all.push(rows);
+    return all.flat();
   }
 
   async *stream(format: ResultFormat, options?: CallOptions): AsyncGenerator<Uint8Array, void> {
@@ -229,20 +229,21 @@ class BackedQuery implements SqlQuery<SqlRow> {
     await this.#backing.calls.cancel(await this.#handed.known, reason);
   }
 
-  [Symbol.asyncIterator](): AsyncIterator<SqlRow> {
-    return this.#read();
+  async *[Symbol.asyncIterator](): AsyncGenerator<SqlRow, void> {
+    for await (const rows of this.#read()) yield* rows;
   }
 
-  async *#read(options?: CallOptions): AsyncGenerator<SqlRow, void> {
+  /** As they arrive. To take each row by itself would take longer than to make it. */
+  async *#read(options?: CallOptions): AsyncGenerator<SqlRow[], void> {
     await this.#known();
     const { result } = this.#handed;
     if (result !== null) {
-      yield* result.rows.map(rowMaker(result.columns));
+      yield result.rows.map(rowMaker(result.columns));
       return;
     }
     let make: ReturnType<typeof rowMaker> | null = null;
     for await (const { columns, rows } of readRows(this.stream('json', options)))
-      yield* rows.map((make ??= rowMaker(columns)));
+      yield rows.map((make ??= rowMaker(columns)));
   }
 
   async #known(): Promise<void> {

@@ -8,10 +8,21 @@ import type { SqlColumn, SqlOptions, SqlParameter, SqlRow, SqlValue } from './sq
 export function rowMaker(columns: readonly SqlColumn[]): (row: JsonRow) => SqlRow {
   const names = uniqueNames(columns.map(({ name }) => name));
   const read = columns.map(({ type }) => readerOf(type));
-  return (row) =>
-    // A column called __proto__ is a column like any other.
-    Object.fromEntries(names.map((name, at) => [name, read[at]?.(row[at] ?? null) ?? null]));
+  return (row) => {
+    const made: Record<string, SqlValue> = {};
+    for (let at = 0; at < names.length; at += 1) {
+      const name = names[at] as string;
+      const value = read[at]?.(row[at] ?? null) ?? null;
+      if (name === PROTOTYPE) Object.defineProperty(made, name, { ...PLAIN, value });
+      else made[name] = value;
+    }
+    return made;
+  };
 }
+
+/** A column with this name is a column like any other. */
+const PROTOTYPE = '__proto__';
+const PLAIN = { configurable: true, enumerable: true, writable: true } as const;
 
 /** `a, a, b` is `a, a_1, b`. */
 export function uniqueNames(names: readonly string[]): readonly string[] {

@@ -84,14 +84,14 @@ export interface FragmentRequest {
   readonly operatorRowsMax?: number;
   /** Called with the progress of a custom operator. */
   readonly onProgress?: (fraction: number, note: string | null) => void;
-  /** For a `result`: up to this size its rows are returned too. */
+  /** For a `result`: up to this size its rows are returned, and there is no file if their JSON has all values. */
   readonly rowsMax?: RowsMax;
 }
 
 export interface RowsMax {
   /** Rows times columns. */
   readonly values: number;
-  /** Of the file, and of the rows as JSON. */
+  /** Of the rows as JSON. */
   readonly bytes: number;
 }
 
@@ -230,15 +230,16 @@ export interface RowEngine extends Engine {
   rows(request: RowsRequest, signal: AbortSignal): AsyncIterable<Uint8Array>;
 }
 
+/** A file as written by a fragment with output `result`, or the rows that one has returned without a file. */
+export type ResultPart = string | { readonly json: string };
+
 export type RowFormat = 'json' | 'ndjson' | 'csv' | 'parquet';
 
 export interface RowsRequest {
-  /** As written by a fragment with output `result`. */
-  readonly files: readonly string[];
-  /** Rows of the files, if known: few of them are read in another way. */
+  /** In the order of the rows. */
+  readonly parts: readonly ResultPart[];
+  /** All rows, if known: few of them are read in another way. */
   readonly rowCount?: number;
-  /** These rows instead of the files; all columns are VARCHAR. */
-  readonly texts?: readonly (readonly string[])[];
   readonly columns: readonly ResultColumn[];
   readonly format: RowFormat;
   /** The zone in which a TIMESTAMP WITH TIME ZONE is written; UTC if absent. */

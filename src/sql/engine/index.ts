@@ -11,6 +11,7 @@ export {
   type EngineSize,
   type PooledEngine,
 } from './parent/pool.ts';
+export { inlinePart } from './parent/inline-part.ts';
 export { startRowEngine } from './parent/row-engine.ts';
 export { partitionOf } from './sql/fragment-script.ts';
 export { RESERVED_PREFIX, formOf, rawName } from './sql/custom-script.ts';

@@ -108,14 +108,14 @@ export interface FragmentCall {
   readonly requires: readonly string[];
   /** Writes into `OUTPUT` in the engine's own folder. */
   readonly copy: string;
+  /** How to return the rows instead, if they are few; null if not requested. */
+  readonly rows: ResultRows | null;
   /** Where the output is moved to. */
   readonly target:
     | { readonly kind: 'file'; readonly folder: string; readonly file: string }
     | { readonly kind: 'partitions'; readonly folder: string; readonly count: number };
   /** A file without rows is kept. */
   readonly keepEmpty: boolean;
-  /** How to return the rows if they are few; null if not requested. */
-  readonly rows: InlineRowsRequest | null;
   /** Columns of the output whose values are to be returned. */
   readonly keys: readonly KeyColumn[];
   /** Counts the rows that the filters of scans leave out; null if that is not asked for. */
@@ -124,19 +124,31 @@ export interface FragmentCall {
   readonly leavesNoState: boolean;
 }
 
-/** Of the one file that was written. */
-export interface InlineRowsRequest extends RowsMax {
-  /** Has one column: a row as a JSON list. */
-  readonly sql: string;
+/** The rows are put into a table first, and what is made of them follows from their number. */
+export interface ResultRows extends RowsMax {
+  /** Creates the table. */
+  readonly create: string;
+  readonly columns: readonly ResultValues[];
+  readonly table: string;
   readonly timeZone: string;
-  readonly columns: number;
-  /** No value can be longer than the file. */
-  readonly isFlat: boolean;
+  /** Writes the table into the file that the call's own `copy` would write. */
+  readonly copy: string;
+  /** The JSON has all of their values, so few rows need no file. */
+  readonly isWhole: boolean;
+}
+
+/** The values of a column, and how they become JSON: see `child/json-rows.ts`. */
+export interface ResultValues {
+  /** `json`: a text that is JSON already, and never NULL. */
+  readonly form: 'plain' | 'quoted' | 'number' | 'text' | 'json';
+  readonly sql: string;
+  /** A value may be long. */
+  readonly isLong: boolean;
 }
 
 export interface FragmentAnswer {
   readonly parts: FragmentOutput['parts'];
-  /** A JSON list; null if not requested, or if there are too many. */
+  /** A JSON list; null if not requested, or if there are too many. With all their values there is no file. */
   readonly rows: string | null;
   readonly sums: FragmentOutput['sums'];
   readonly keys: readonly (KeySummary | null)[];
@@ -157,18 +169,21 @@ export interface RowsCall {
         readonly head: string;
         readonly separator: string;
         readonly tail: string;
-        /** Returns the same text in long pieces, if all of it fits into memory. */
-        readonly joined: JoinedText | null;
+        /** Writes the same rows with their separators into a file, if they are not too long together. */
+        readonly copied: CopiedText | null;
       }
-    /** Writes the query into a Parquet file, which is sent and removed. */
-    | { readonly kind: 'file'; readonly query: string; readonly file: string };
+    /** Writes a file, which is sent and removed. */
+    | { readonly kind: 'file'; readonly copy: string; readonly file: string };
 }
 
-export interface JoinedText {
+export interface CopiedText {
   /** A query for the most bytes that the text can have. */
   readonly bound: string;
   readonly bytesMax: number;
-  readonly sql: string;
+  readonly copy: string;
+  readonly file: string;
+  /** At its end, if there are rows. */
+  readonly cutBytes: number;
 }
 
 export interface DescribeCall {

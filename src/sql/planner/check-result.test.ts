@@ -15,9 +15,13 @@ const good = fragmentResult('s0.1');
 
 test('accepts what a worker reports', () => {
   expect(resultFault(JSON.stringify(good), HELD, scan)).toBeNull();
-  const inline = { parquet: 'AAAA', rows: [[1]] };
-  const small = { ...good, parts: [{ rows: 1, bytes: 0, segments: [] }], inline };
-  expect(resultFault(JSON.stringify(small), HELD, last)).toBeNull();
+  const small = { ...good, parts: [{ rows: 1, bytes: 0, segments: [] }] };
+  const faultOf = (inline: unknown): string | null =>
+    resultFault(JSON.stringify({ ...small, inline }), HELD, last);
+  for (const parquet of ['AAAA', null]) expect(faultOf({ parquet, rows: [[1]] })).toBeNull();
+  expect(faultOf({ parquet: 'AAAA', rows: null })).toBeNull();
+  expect(faultOf({ parquet: null, rows: null })).toContain('no list at inline/rows');
+  expect(faultOf({ parquet: 7, rows: [[1]] })).toContain('not base64');
 });
 
 const { at, parts, metrics } = good;

@@ -73,8 +73,9 @@ function checkInline(given: unknown, { output }: Stage): void {
   if (given === null) return;
   if (output.kind !== 'result') refuse('has inline rows, but its stage is not the last one');
   const { parquet, rows } = fields(given, 'inline');
-  if (typeof parquet !== 'string') refuse('has inline rows that are not base64');
-  if (rows === null) return;
+  if (parquet !== null && typeof parquet !== 'string')
+    refuse('has inline rows that are not base64');
+  if (rows === null && parquet !== null) return;
   for (const row of list(rows, 'inline/rows')) list(row, 'inline/rows');
 }
 

@@ -164,6 +164,8 @@ export class FragmentOutputs implements ShuffleSource, FragmentResults {
     const part = parts[range.partition];
     if (part === undefined) throw notRegistered();
     checkVersions(range, inline === null ? at.layout : LAYOUT_VERSION, at.epoch);
+    // Rows without a file are nobody's input: clients get them from the result.
+    if (inline?.parquet === null) throw notRegistered();
     const payload = inline === null ? null : Buffer.from(inline.parquet, 'base64');
     const watermarkOffset = payload?.length ?? part.bytes;
     const words = { watermarkOffset, isFinalized: true, epoch: at.epoch };

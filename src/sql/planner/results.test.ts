@@ -65,8 +65,9 @@ function results(known: QueryRecord | null, more: Partial<QueryResultsOptions> =
       async *rows(request) {
         asked.rows.push(request);
         yield Buffer.from('rows of ');
-        for (const file of request.files) {
-          yield Buffer.from(existsSync(file) ? readFileSync(file) : `${file} `);
+        for (const file of request.parts) {
+          if (typeof file !== 'string') yield Buffer.from(`${file.json} `);
+          else yield Buffer.from(existsSync(file) ? readFileSync(file) : `${file} `);
         }
       },
     },
@@ -104,6 +105,16 @@ test('in another form they go through the engine, and nothing is left behind', a
   expect(await read(results(record()), 'csv')).toBe('rows of PAR');
   expect(asked.rows).toMatchObject([{ format: 'csv', columns: samplePlan.columns }]);
   expect(readdirSync(folder)).toEqual([]);
+});
+
+test('rows without a file go to the engine as they are, in order with files', async () => {
+  const stages = samplePlan.stages.map((stage, at) => (at === 1 ? { ...stage, tasks: 2 } : stage));
+  const alone = { ...inline([['1']]), inline: { parquet: null, rows: [['1']] } };
+  const mixed = results(record({ plan: { ...samplePlan, stages }, parts: [alone, inline(null)] }));
+  expect(await read(mixed)).toBe('rows of [["1"]] PAR');
+  const small = results(record({ parts: [alone] }));
+  expect(JSON.parse(await read(small))).toMatchObject({ rows: [['1']] });
+  expect(await read(small, 'csv')).toBe('rows of [["1"]] ');
 });
 
 test('fetches remote partitions, in order with local ones', async () => {

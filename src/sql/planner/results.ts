@@ -3,11 +3,11 @@
  * read ahead of the client.
  */
 import { randomUUID } from 'node:crypto';
-import { mkdir, rm, writeFile } from 'node:fs/promises';
+import { mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
-import type { RowEngine } from '../engine/index.ts';
+import { type ResultPart, type RowEngine, inlinePart } from '../engine/index.ts';
 import type {
   InlineRows,
   QueryFigures,
@@ -76,10 +76,11 @@ export class QueryResults {
     const { columns, analyze } = record.plan;
     if (analyze === true) {
       const texts = await this.#analysis(id);
+      const parts = [{ json: JSON.stringify(texts) }];
       const pieces =
         format === 'json'
           ? jsonPieces(columns, texts)
-          : this.#options.rows.rows({ files: [], texts, columns, format }, signal);
+          : this.#options.rows.rows({ parts, columns, format }, signal);
       return { format, pieces: this.#counted(pieces) };
     }
     const inline = format === 'json' ? inlineJson(columns, record.parts) : null;
@@ -136,21 +137,21 @@ export class QueryResults {
     const folder = join(this.#options.folder, randomUUID());
     await mkdir(folder, { recursive: true, mode: PRIVATE_FOLDER });
     try {
-      const files = await this.#files(record, folder, signal);
+      const parts = await this.#parts(record, folder, signal);
       const { columns } = record.plan;
       const rowCount = record.parts.reduce((sum, { parts: [part] }) => sum + (part?.rows ?? 0), 0);
-      yield* rows.rows({ files, columns, format, rowCount }, signal);
+      yield* rows.rows({ parts, columns, format, rowCount }, signal);
     } finally {
       await rm(folder, { recursive: true, force: true });
     }
   }
 
   /** In the order of the partitions. */
-  async #files(
+  async #parts(
     { id, parts }: QueryRecord,
     folder: string,
     signal: AbortSignal,
-  ): Promise<readonly string[]> {
+  ): Promise<readonly ResultPart[]> {
     const reads = parts.flatMap(({ at, parts: [part], inline }) =>
       part === undefined || inline !== null ? [] : [{ at, partition: 0, part }],
     );
@@ -161,18 +162,16 @@ export class QueryResults {
       });
     for (const { fetchedBytes } of fetched) this.#fetchedBytes += fetchedBytes;
     let next = 0;
-    const files: string[] = [];
+    const all: ResultPart[] = [];
     for (const [at, { inline, parts: own }] of parts.entries()) {
       if (inline !== null) {
-        const file = join(folder, `inline-${at}.parquet`);
-        await writeFile(file, Buffer.from(inline.parquet, 'base64'));
-        files.push(file);
+        all.push(await inlinePart(inline, join(folder, `inline-${at}.parquet`)));
       } else if (own[0] !== undefined) {
-        files.push(...(fetched[next]?.files ?? []));
+        all.push(...(fetched[next]?.files ?? []));
         next += 1;
       }
     }
-    return files;
+    return all;
   }
 }
 

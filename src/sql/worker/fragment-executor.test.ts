@@ -235,7 +235,7 @@ test('a small result travels with the answer and is kept nowhere else', async ()
   const engines = enginesThat(writing([bytes(500)], rows));
   const node = await fragmentNode({ engines });
   const { at, inline, parts, metrics } = await node.run(
-    fragmentTask({ output: { kind: 'result' } }),
+    fragmentTask({ output: { kind: 'result' }, rowsAlone: true }),
     context(),
   );
   expect(Buffer.from(inline?.parquet ?? '', 'base64').equals(bytes(500))).toBe(true);
@@ -243,6 +243,18 @@ test('a small result travels with the answer and is kept nowhere else', async ()
   expect(engines.orders[0]?.rowsMax).toEqual({ values: 8_000, bytes: 65_536 });
   expect(parts).toEqual([{ rows: 500, bytes: 0, segments: [] }]);
   expect([at.folder, metrics.bytesOut, node.store.usage.outputs]).toEqual(['', 500, 0]);
+  await expectTidy(node);
+});
+
+test('rows without a file travel alone, and only where the leader knows them', async () => {
+  const engines = enginesThat(writing([null], [[1, 'a']]));
+  const node = await fragmentNode({ engines });
+  const task = fragmentTask({ output: { kind: 'result' }, rowsAlone: true });
+  const { inline, metrics } = await node.run(task, context());
+  expect(inline).toEqual({ parquet: null, rows: [[1, 'a']] });
+  expect([metrics.bytesOut, node.store.usage.outputs]).toEqual([9, 0]);
+  await node.run(fragmentTask({ output: { kind: 'result' } }), context('s0.1'));
+  expect(engines.orders.map(({ rowsMax }) => rowsMax !== undefined)).toEqual([true, false]);
   await expectTidy(node);
 });
 

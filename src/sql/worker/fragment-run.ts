@@ -104,7 +104,7 @@ export class FragmentRun {
     const startedAt = performance.now();
     const retained = inline === null ? await this.#retain(draft, made) : null;
     const parts = retained?.parts ?? [{ rows: made.rowsOut, bytes: 0, segments: [] }];
-    const bytesOut = inline === null ? bytesOf(parts) : base64Bytes(inline.parquet);
+    const bytesOut = inline === null ? bytesOf(parts) : bytesIn(inline);
     return {
       at: await this.#place(retained),
       parts,
@@ -235,7 +235,7 @@ export class FragmentRun {
           requires: requiredBy(this.#task),
           ...defined({ spans, byRange, filters, countsFiltered, keys, scope }),
           ...this.#custom(reserved.bytes),
-          ...(this.#kind === 'result' ? { rowsMax: INLINE_ROWS } : {}),
+          ...(this.#task.rowsAlone === true ? { rowsMax: INLINE_ROWS } : {}),
         };
         const made = await engine.run(order, signal).catch(async (error: unknown) => {
           if (!signal.aborted) await this.#checkRead(inputs);
@@ -328,8 +328,10 @@ function bytesOf(parts: readonly PartitionInfo[]): number {
   return parts.reduce((sum, { bytes }) => sum + bytes, 0);
 }
 
-function base64Bytes(text: string): number {
-  return Buffer.byteLength(text, 'base64');
+function bytesIn({ parquet, rows }: InlineResult): number {
+  return parquet === null
+    ? Buffer.byteLength(JSON.stringify(rows))
+    : Buffer.byteLength(parquet, 'base64');
 }
 
 /** Microseconds are precise enough. */

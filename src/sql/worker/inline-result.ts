@@ -9,10 +9,11 @@ const PARQUET_BYTES_MAX: number = 256 * 1_024;
 /** A few bytes of Parquet may be a million rows, and each value costs half a microsecond or more to write. */
 export const INLINE_ROWS: RowsMax = { values: 8_000, bytes: 64 * 1_024 };
 
-/** Returns null if it is too large, or in several files. They are on this disk: reading them takes less than waiting would. */
+/** Null if it is too large, or in several files. They are on this disk: reading them takes less than waiting would. */
 export function inlineResult(folder: string, { parts, rows }: FragmentOutput): InlineResult | null {
   const files = parts.flatMap((part) => part.files);
   const [file] = files;
+  if (file === undefined && rows !== null) return { parquet: null, rows };
   if (file === undefined || files.length > 1) return null;
   const path = resolve(folder, file);
   if (statSync(path).size > PARQUET_BYTES_MAX) return null;

@@ -76,6 +76,7 @@ const ordered = (reads: readonly PartitionRead[]): FragmentTask =>
       ],
     }),
     output: { kind: 'result' },
+    rowsAlone: true,
     reads: { x0: reads },
   });
 
@@ -101,7 +102,7 @@ test('three stages over two nodes give what one query would', async () => {
     const sum = count * digit + (10 * (count * (count - 1))) / 2;
     return [`${digit}`, `${count}`, `${sum}`];
   });
-  expect(result.inline?.rows).toEqual(expected);
+  expect(result.inline).toEqual({ parquet: null, rows: expected });
   expect(result.parts).toEqual([{ rows: 10, bytes: 0, segments: [] }]);
 });
 
@@ -113,7 +114,7 @@ test('partitions without rows are read as empty inputs', async () => {
   );
   const sum = await node.run(sums(readsOf([empty], 2)), context('s1.2'));
   const result = await node.run(ordered(readsOf([sum], 0)), context('s2.0'));
-  expect(result.inline?.rows).toEqual([]);
+  expect(result.inline).toEqual({ parquet: null, rows: [] });
 });
 
 test('an abort stops the engine, and the next fragment runs', async () => {

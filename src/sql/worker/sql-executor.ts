@@ -3,17 +3,16 @@
  * `{queryId, columns, rows}`, with values in the form of `format=json`. While the query runs the task holds no slot;
  * cancelling the task cancels the query. A query with more rows than a task result may hold fails the task.
  */
-import { rm, writeFile } from 'node:fs/promises';
+import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { MillraceError, isMillraceError } from '../../scheduler/core/index.ts';
 import type { JobId, Json } from '../../scheduler/core/index.ts';
-import { commandOf } from '../engine/index.ts';
-import type { RowEngine } from '../engine/index.ts';
+import { commandOf, inlinePart } from '../engine/index.ts';
+import type { ResultPart, RowEngine, RowsRequest } from '../engine/index.ts';
 import { ChildJobError, FatalError, Fields } from '../../tasks/executors/index.ts';
 import type { Callable, Executor, TaskContext } from '../../tasks/executors/index.ts';
 import type { FragmentResult, PartitionRead, ResultColumn } from '../plan/index.ts';
 import type { PartitionReader } from '../shuffle/index.ts';
-import { PRIVATE_FILE } from '../../kit/index.ts';
 
 export interface SqlExecutorOptions {
   readonly parts: Pick<PartitionReader, 'localize'>;
@@ -121,8 +120,8 @@ async function rowsOf(
   if (bytes > options.resultBytesMax) throw tooLarge(queryId, options.resultBytesMax);
   const folder = await options.folder();
   try {
-    const files = await filesOf(queryId, parts, folder, options, signal);
-    const text = await jsonOf(queryId, { files, columns }, options, signal);
+    const all = await partsOf(queryId, parts, folder, options, signal);
+    const text = await jsonOf(queryId, { parts: all, columns }, options, signal);
     return (JSON.parse(text) as { readonly rows: readonly Json[] }).rows;
   } finally {
     await rm(folder, { recursive: true, force: true, maxRetries: 3 });
@@ -130,13 +129,13 @@ async function rowsOf(
 }
 
 /** In the order of the partitions, which is the order of the rows. */
-async function filesOf(
+async function partsOf(
   queryId: JobId,
   parts: readonly FragmentResult[],
   folder: string,
   { parts: reader }: SqlExecutorOptions,
   signal: AbortSignal,
-): Promise<readonly string[]> {
+): Promise<readonly ResultPart[]> {
   const reads = parts.flatMap((result): PartitionRead[] => {
     const [part] = result.parts;
     return result.inline !== null || part === undefined
@@ -144,33 +143,28 @@ async function filesOf(
       : [{ at: result.at, partition: 0, part }];
   });
   const fetched = await reader.localize(queryId, reads, folder, signal);
-  const files: string[] = [];
+  const all: ResultPart[] = [];
   let next = 0;
   for (const [at, { inline }] of parts.entries()) {
     if (inline === null) {
-      files.push(...(fetched[next]?.files ?? []));
+      all.push(...(fetched[next]?.files ?? []));
       next += 1;
       continue;
     }
-    const file = join(folder, `inline-${at}.parquet`);
-    await writeFile(file, Buffer.from(inline.parquet, 'base64'), { signal, mode: PRIVATE_FILE });
-    files.push(file);
+    all.push(await inlinePart(inline, join(folder, `inline-${at}.parquet`), signal));
   }
-  return files;
+  return all;
 }
 
 async function jsonOf(
   queryId: JobId,
-  {
-    files,
-    columns,
-  }: { readonly files: readonly string[]; readonly columns: readonly ResultColumn[] },
+  result: Pick<RowsRequest, 'parts' | 'columns'>,
   { engine, resultBytesMax }: SqlExecutorOptions,
   signal: AbortSignal,
 ): Promise<string> {
   const pieces: Uint8Array[] = [];
   let bytes = 0;
-  for await (const piece of engine.rows({ files, columns, format: 'json' }, signal)) {
+  for await (const piece of engine.rows({ ...result, format: 'json' }, signal)) {
     bytes += piece.length;
     if (bytes > resultBytesMax) throw tooLarge(queryId, resultBytesMax);
     pieces.push(piece);

@@ -50,9 +50,10 @@ export function readFragmentTask(input: Json): FragmentTask {
     refuse('output.kind is not a known kind');
   for (const name of list(task['requires'], 'requires'))
     if (typeof name !== 'string') refuse('requires has an entry that is not a string');
-  const { memoryBytes, threads, scope } = task;
+  const { memoryBytes, threads, scope, rowsAlone } = task;
   if (scope !== undefined && typeof scope !== 'string') refuse('scope is not a string');
   if (threads !== undefined) whole(threads, 'threads');
+  if (rowsAlone !== undefined && rowsAlone !== true) refuse('rowsAlone is not true');
   if (memoryBytes !== null && memoryBytes !== undefined) whole(memoryBytes, 'memoryBytes');
   return { ...(input as unknown as FragmentTask), memoryBytes: (memoryBytes as number) ?? null };
 }

@@ -12,12 +12,12 @@ import {
   type FragmentCall,
   type InstanceSettings,
   OUTPUT,
-  type InlineRowsRequest,
 } from '../messages.ts';
 import { quotedPath } from '../sql/reader.ts';
 import type { Instances, PooledInstance } from './instances.ts';
 import { keysIn } from './keys.ts';
 import { runOperator, type OperatorTools } from './operator.ts';
+import { makeResult, type MadeResult } from './result-rows.ts';
 import type { Sessions } from './sessions.ts';
 import { NO_FILES, clearOutput, move, within } from './sandbox.ts';
 import { type Connection, Failed, type SessionConnection, type Work } from './work.ts';
@@ -40,26 +40,25 @@ export async function runFragment(
       await connection.begin(call.timeZone, call.setup);
       checkCode(call, tools);
       if (call.custom !== null) await custom(work, sessions, connection, call, tools);
-      const written = await connection.run(call.copy);
       const reader = (): Promise<SessionConnection> =>
         reading?.connection() ?? Promise.resolve(connection);
+      const made = call.rows === null ? null : await makeResult(connection, call.rows);
+      const written = made === null ? await connection.run(call.copy) : null;
+      // Before partitions are moved.
       const keys =
         call.keys.length > 0 ? await keysIn(await reader(), call.keys, filesIn(output)) : [];
       const parts =
-        target.kind === 'file'
-          ? [onePart(await rowsIn(written, reader, output, target), target, call.keepEmpty)]
-          : partsOf(written, target);
+        written === null ? resultPart(made, call) : await partsOf(written, call, output, reader);
       const runMs = performance.now() - startedAt;
       const filteredRows = await countOf(connection, call.filtered);
-      const few = await fewRows(reader, call, output, parts);
-      if (call.leavesNoState && (few.isRead || reading !== null)) connection.giveBack();
-      if (few.isRead) reading?.giveBack();
+      if (call.leavesNoState && made === null) connection.giveBack();
+      reading?.giveBack();
       if (target.kind === 'file')
         for (const { files } of parts)
           for (const file of files) move(join(output, file), join(target.folder, file));
       // The parent reads a small result itself, so its checksum is not needed.
       const sums = call.rows === null ? sumsOf(target.folder, parts) : {};
-      const rows = few.json;
+      const rows = made?.json ?? null;
       return { parts, rows, sums, keys, filteredRows, runMs, spilledBytes: spill.end() };
     } finally {
       if (call.custom !== null) await connection.run(call.custom.table.drop).catch(() => {});
@@ -159,64 +158,25 @@ function sumsOf(folder: string, parts: Parts): FragmentAnswer['sums'] {
 /** Larger files would delay an abort. */
 const SUM_BYTES_MAX = 64 * 1_024;
 
-interface FewRows {
-  readonly json: string | null;
-  /** Nothing of the read is left on the connection. */
-  readonly isRead: boolean;
-}
-
-const NO_ROWS: FewRows = { json: null, isRead: true };
-
-async function fewRows(
-  reader: () => Promise<SessionConnection>,
-  { rows: wish, target }: FragmentCall,
-  output: string,
-  [part]: Parts,
-): Promise<FewRows> {
-  if (wish === null || target.kind !== 'file' || part === undefined) return NO_ROWS;
-  const { size } = statSync(join(output, target.file));
-  if (part.rows * wish.columns > wish.values || size > wish.bytes) return NO_ROWS;
-  const connection = await reader();
-  await connection.begin(wish.timeZone);
-  try {
-    return await jsonRows(connection, wish, part.rows * size);
-  } catch (error) {
-    const isShort = error instanceof Failed && SHORTAGES.has(error.fault.code);
-    if (!isShort) throw error;
-    // The result itself is fine; only its rows do not fit into memory here.
-    return { json: null, isRead: false };
-  }
-}
-
-const SHORTAGES: ReadonlySet<string> = new Set(['out_of_memory', 'disk_full']);
-/** The most that is read at once, with room for escaped characters. */
-const AT_ONCE_BYTES = 64 * 2 ** 20;
-
-/** A value that is stored once may be in every row: then chunks are read one by one. */
-async function jsonRows(
-  connection: Connection,
-  { sql, isFlat, bytes: bytesMax }: InlineRowsRequest,
-  textBytes: number,
-): Promise<FewRows> {
-  const portions =
-    isFlat && textBytes <= AT_ONCE_BYTES
-      ? [await connection.firstColumn(sql)]
-      : connection.column(sql);
-  const rows: string[] = [];
-  let bytes = 0;
-  for await (const portion of portions) {
-    for (const row of portion as readonly string[]) {
-      bytes += Buffer.byteLength(row) + 1;
-      if (bytes > bytesMax) return { json: null, isRead: false };
-      rows.push(row);
-    }
-  }
-  return { json: `[${rows.join(',')}]`, isRead: true };
-}
-
 interface FileTarget {
   readonly folder: string;
   readonly file: string;
+}
+
+function resultPart(made: MadeResult | null, { target }: FragmentCall): Parts {
+  const files = made?.hasFile === true && target.kind === 'file' ? [target.file] : [];
+  return [{ rows: made?.rows ?? 0, files }];
+}
+
+async function partsOf(
+  written: DuckDBMaterializedResult,
+  { target, keepEmpty }: FragmentCall,
+  output: string,
+  reader: () => Promise<Connection>,
+): Promise<Parts> {
+  if (target.kind === 'partitions') return partitionsOf(written, target);
+  const rows = await rowsIn(written, reader, output, target);
+  return [{ rows, files: rows > 0 || keepEmpty ? [target.file] : [] }];
 }
 
 /** COPY returns the number of rows, unless DuckDB has made several statements of it (PIVOT). */
@@ -235,12 +195,8 @@ async function rowsIn(
   return Number(rows);
 }
 
-function onePart(rows: number, { file }: FileTarget, keepEmpty: boolean): Parts[number] {
-  return { rows, files: rows > 0 || keepEmpty ? [file] : [] };
-}
-
 /** `data_7.parquet` becomes `3-0.parquet` if it has rows of partition 3. */
-function partsOf(
+function partitionsOf(
   written: DuckDBMaterializedResult,
   { folder, count }: Extract<FragmentCall['target'], { kind: 'partitions' }>,
 ): Parts {

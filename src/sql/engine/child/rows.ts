@@ -1,10 +1,9 @@
 /** Sends rows as bytes, never more than the reader has granted. */
-import { quotedText } from '../../plan/index.ts';
 import { open, rm } from 'node:fs/promises';
-import type { JoinedText, RowsCall } from '../messages.ts';
+import type { CopiedText, RowsCall } from '../messages.ts';
 import type { Instances } from './instances.ts';
 import { within } from './sandbox.ts';
-import type { Connection, Work } from './work.ts';
+import { type Connection, Failed, type Work } from './work.ts';
 
 /** Sends a piece as soon as the reader has granted room for it. */
 export type Send = (bytes: Uint8Array) => Promise<void>;
@@ -12,6 +11,8 @@ export type Send = (bytes: Uint8Array) => Promise<void>;
 /** Of text; a single row may be longer. */
 const PIECE_CHARACTERS = 512 * 1024;
 const PIECE_BYTES = 1024 * 1024;
+/** Of a file of which all is sent, and nothing else. */
+const WHOLE = { cutBytes: 0, head: '', tail: '' } as const;
 
 export async function sendRows(
   work: Work,
@@ -23,20 +24,20 @@ export async function sendRows(
     const connection = await work.take(sessions, 'run');
     await connection.begin(timeZone);
     if (source.kind === 'text') await sendText(connection, source, send);
-    else await sendFile(connection, source.file, source.query, send);
+    else await sendFile(connection, { ...source, ...WHOLE }, send);
     connection.giveBack();
   });
 }
 
 async function sendText(
   connection: Connection,
-  { sql, head, separator, tail, joined }: Extract<RowsCall['source'], { kind: 'text' }>,
+  { sql, head, separator, tail, copied }: Extract<RowsCall['source'], { kind: 'text' }>,
   send: Send,
 ): Promise<void> {
+  if (copied !== null && (await sendCopied(connection, copied, { head, tail }, send))) return;
   let waiting = head;
   let isFirst = true;
-  const query = joined !== null && (await fits(connection, joined)) ? joined.sql : sql;
-  for await (const rows of connection.column(query)) {
+  for await (const rows of connection.column(sql)) {
     for (const row of rows) {
       waiting += isFirst ? String(row) : separator + String(row);
       isFirst = false;
@@ -50,26 +51,62 @@ async function sendText(
   if (waiting !== '') await send(Buffer.from(waiting));
 }
 
-async function fits(connection: Connection, { bound, bytesMax }: JoinedText): Promise<boolean> {
+/** False if the rows are too long for a file: then nothing is sent. */
+async function sendCopied(
+  connection: Connection,
+  { bound, bytesMax, ...copied }: CopiedText,
+  around: Around,
+  send: Send,
+): Promise<boolean> {
   const [[bytes] = []] = await connection.texts(bound);
-  return Number(bytes) <= bytesMax;
+  if (Number(bytes) > bytesMax) return false;
+  try {
+    await sendFile(connection, { ...copied, ...around }, send);
+    return true;
+  } catch (error) {
+    if (error instanceof Failed && error.fault.code === 'disk_full') return false;
+    throw error;
+  }
+}
+
+interface Around {
+  readonly head: string;
+  readonly tail: string;
+}
+
+interface CopiedFile extends Around {
+  /** Writes the file. */
+  readonly copy: string;
+  readonly file: string;
+  /** Not sent, of its end. */
+  readonly cutBytes: number;
 }
 
 /** The footer of a Parquet file is at its end, so it cannot be sent while it is written. */
 async function sendFile(
   connection: Connection,
-  file: string,
-  query: string,
+  { copy, file, cutBytes, head, tail }: CopiedFile,
   send: Send,
 ): Promise<void> {
   try {
-    await connection.run(`COPY (${query}) TO ${quotedText(file)} (FORMAT parquet)`);
+    await connection.run(copy);
     const handle = await open(file);
     try {
-      for (;;) {
-        const { bytesRead, buffer } = await handle.read(Buffer.alloc(PIECE_BYTES));
-        if (bytesRead === 0) return;
-        await send(buffer.subarray(0, bytesRead));
+      const { size } = await handle.stat();
+      const end = Math.max(0, size - cutBytes);
+      for (let at = 0, before = head; ; before = '') {
+        const room = Buffer.allocUnsafeSlow(Math.max(1, Math.min(PIECE_BYTES, end - at)));
+        const { bytesRead } = await handle.read(room);
+        const bytes = room.subarray(0, Math.min(bytesRead, end - at));
+        at += bytesRead;
+        const isLast = at >= end || bytesRead === 0;
+        const after = isLast ? tail : '';
+        await send(
+          before === '' && after === ''
+            ? bytes
+            : Buffer.concat([Buffer.from(before), bytes, Buffer.from(after)]),
+        );
+        if (isLast) return;
       }
     } finally {
       await handle.close();

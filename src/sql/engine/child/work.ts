@@ -105,6 +105,11 @@ export class Connection {
     return chunks.flatMap((chunk) => chunk.getRows()) as (string | null)[][];
   }
 
+  /** All of a result that fits into memory. */
+  async materialized(sql: string): Promise<readonly DuckDBDataChunk[]> {
+    return chunksOf(await this.run(sql));
+  }
+
   /** The first column of a result that fits into memory. */
   async firstColumn(sql: string): Promise<readonly unknown[]> {
     return chunksOf(await this.run(sql)).flatMap((chunk) => chunk.getColumnValues(0));

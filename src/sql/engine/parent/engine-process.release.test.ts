@@ -64,7 +64,7 @@ function reading(sql: string): RowsCall {
     name: 'rows',
     sandbox,
     timeZone: 'UTC',
-    source: { kind: 'text', sql, head: '<', separator: ',', tail: '>', joined: null },
+    source: { kind: 'text', sql, head: '<', separator: ',', tail: '>', copied: null },
   };
 }
 

@@ -28,7 +28,10 @@ async function result(
 ): Promise<{ readonly made: FragmentOutput; readonly read: unknown }> {
   const asked = fixture.order(of, { kind: 'result' }, { rowsMax, ...more });
   const made = await fixture.engine.run(asked, never);
-  const request = { files: filesOf(asked, made), columns: of.columns, format: 'json' } as const;
+  const { rows } = made;
+  const files = filesOf(asked, made);
+  const parts = files.length > 0 || rows === null ? files : [{ json: JSON.stringify(rows) }];
+  const request = { parts, columns: of.columns, format: 'json' } as const;
   let text = '';
   for await (const piece of fixture.engine.rows(request, never))
     text += Buffer.from(piece).toString();
@@ -64,9 +67,14 @@ describe('a result', () => {
       expect(made.rows).toEqual(Array.from({ length: limit }, (_, n) => [String(n)]));
       expect(read).toEqual(made.rows);
       const keys = { columns: [0], tasks: 1 };
-      const order = fixture.order(below(limit), { kind: 'whole' }, { ranges, keys });
-      const { keys: [found] = [] } = await fixture.engine.run(order, never);
-      expect(found?.max).toBe(String(limit - 1));
+      for (const output of [
+        { kind: 'whole' },
+        { kind: 'hash', by: ['c0'], partitions: 2 },
+      ] as const) {
+        const order = fixture.order(below(limit), output, { ranges, keys });
+        const { keys: [found] = [] } = await fixture.engine.run(order, never);
+        expect(found?.max).toBe(String(limit - 1));
+      }
     }
   });
 

@@ -5,7 +5,7 @@ import { DuckDBInstance } from '@duckdb/node-api';
 import type { DuckDBConnection } from '@duckdb/node-api';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import type { ResultColumn } from '../../plan/index.ts';
-import type { FragmentEngine, RowFormat } from '../engine.ts';
+import type { FragmentEngine, ResultPart, RowFormat } from '../engine.ts';
 import { startFragmentEngine } from './fragment-engine.ts';
 
 const never = new AbortController().signal;
@@ -36,7 +36,7 @@ afterAll(async () => {
 
 interface Result {
   readonly columns: readonly ResultColumn[];
-  readonly files: readonly string[];
+  readonly parts: readonly ResultPart[];
   readonly rowCount?: number;
 }
 
@@ -67,7 +67,7 @@ async function result(sql: string): Promise<Result> {
     },
     never,
   );
-  return { columns, files: parts.flatMap(({ files }) => files.map((name) => join(folder, name))) };
+  return { columns, parts: parts.flatMap(({ files }) => files.map((name) => join(folder, name))) };
 }
 
 async function bytesOf(of: Result, format: RowFormat, timeZone?: string): Promise<Buffer> {
@@ -252,20 +252,20 @@ test('a result without rows has its columns, whatever their type', async () => {
   const types = `row(1, 'a') AS r, [row(2, NULL)] AS l, NULL AS n, MAP {1: 'x'} AS m,
     union_value(u := 1) AS u, 'x'::ENUM('x', 'y''s') AS e, '{}'::JSON AS j`;
   const { columns } = await result(`SELECT ${types}`);
-  const files: string[] = [];
+  const parts: string[] = [];
   for (const format of ['json', 'ndjson', 'csv'] as const)
-    expect((await bytesOf({ columns, files }, format)).toString()).not.toContain('null');
-  expect(JSON.parse((await bytesOf({ columns, files }, 'json')).toString())).toEqual({
+    expect((await bytesOf({ columns, parts }, format)).toString()).not.toContain('null');
+  expect(JSON.parse((await bytesOf({ columns, parts }, 'json')).toString())).toEqual({
     columns,
     rows: [],
   });
 });
 
-test('several files are one result, in their order, and none are an empty one', async () => {
+test('several parts are one result, in their order, and none are an empty one', async () => {
   const [first, second] = [await result('SELECT 1 AS a'), await result('SELECT 2 AS a')];
-  const both = { columns: first.columns, files: [...second.files, ...first.files] };
+  const both = { columns: first.columns, parts: [...second.parts, ...first.parts] };
   expect((await bytesOf(both, 'csv')).toString()).toBe('a\n2\n1\n');
-  const none = { columns: first.columns, files: [] };
+  const none = { columns: first.columns, parts: [] };
   expect((await bytesOf(none, 'csv')).toString()).toBe('a\n');
   expect(JSON.parse((await bytesOf(none, 'json')).toString())).toMatchObject({ rows: [] });
   expect((await bytesOf(none, 'parquet')).length).toBeGreaterThan(0);
@@ -278,25 +278,30 @@ test('more than fits in one piece comes whole', async () => {
   expect(text).toContain('{"i":"4999",');
 });
 
-test('reports missing files and unknown types as typed errors', async () => {
+test('reports missing parts and unknown types as typed errors', async () => {
   const columns = [{ name: 'a', type: 'INTEGER' }];
-  const gone = bytesOf({ columns, files: [join(root, 'gone.parquet')] }, 'json');
+  const gone = bytesOf({ columns, parts: [join(root, 'gone.parquet')] }, 'json');
   await expect(gone).rejects.toMatchObject({ code: 'table_changed' });
-  const odd = bytesOf({ columns: [{ name: 'a', type: 'NO SUCH TYPE' }], files: [] }, 'json');
+  const odd = bytesOf({ columns: [{ name: 'a', type: 'NO SUCH TYPE' }], parts: [] }, 'json');
   await expect(odd).rejects.toMatchObject({ code: 'unimplemented' });
 });
 
-const MIXED = `SELECT i, CASE WHEN i % 3 = 0 THEN NULL ELSE 'a"\\,\n' || chr(1) || 'ü' || i END AS s, i / 4 AS d, (i / 8)::DECIMAL(9, 3) AS m,
-  '2024-02-29'::DATE + i::INTEGER AS t FROM range(5000) r(i)`;
+const MIXED = `SELECT i, CASE WHEN i % 3 = 0 THEN NULL ELSE 'a"\\,\n\r\t''' || chr(1) || chr(0) || 'ü👩‍👧' || i END AS s, i / 4 AS d, (i / 8)::DECIMAL(9, 3) AS m,
+  '2024-02-29'::DATE + i::INTEGER AS t FROM range(20000) r(i)`;
 
 test.each(['json', 'ndjson', 'csv'] as const)(
   'few rows as %s are the same and in the same order as one by one',
   async (format) => {
     const one = await result(MIXED);
     const more = await result(`SELECT * FROM (${MIXED}) ORDER BY i DESC`);
-    const of = { columns: one.columns, files: [...one.files, ...more.files] };
+    const of = { columns: one.columns, parts: [...one.parts, ...more.parts] };
     const rows = await bytesOf(of, format);
-    expect(await bytesOf({ ...of, rowCount: 10_000 }, format)).toEqual(rows);
+    expect(await bytesOf({ ...of, rowCount: 40_000 }, format)).toEqual(rows);
+    // Of one column, a row may be an empty line.
+    const empty = await result(
+      `SELECT CASE WHEN i % 3 < 2 THEN repeat(chr(10), i::INTEGER % 3) END AS s FROM range(9) t(i)`,
+    );
+    expect(await bytesOf({ ...empty, rowCount: 9 }, format)).toEqual(await bytesOf(empty, format));
     const none = await result('SELECT 1 AS a WHERE false');
     expect(await bytesOf({ ...none, rowCount: 0 }, format)).toEqual(await bytesOf(none, format));
   },

@@ -4,6 +4,7 @@ import {
   CUSTOM_RELATION,
   encoded,
   type FileRange,
+  type Fragment,
   type Scan,
   type SessionValues,
   type StageOutput,
@@ -23,7 +24,7 @@ import type { KeyColumn } from './key-script.ts';
 import { cutIn, linksIn } from './links.ts';
 import { openFiles } from './open-files.ts';
 import { exchangeQuery, rowOf, scanQuery } from './relation.ts';
-import { inlineRowsRequest } from './rows-script.ts';
+import { resultRows } from './result-script.ts';
 import { readsClock } from './volatility.ts';
 
 /**
@@ -72,14 +73,20 @@ export function fragmentCall(order: FragmentRequest, place: string): FragmentCal
     };
   }
   const path = join(place, OUTPUT, WHOLE_FILE);
+  const copyOf = (rows: string): string => `COPY (\n${rows}\n) TO ${quotedText(path)} (${FORMAT})`;
   const isResult = output.kind === 'result';
   return {
     ...head,
-    copy: `COPY (\n${query}\n) TO ${quotedText(path)} (${FORMAT})`,
+    copy: copyOf(query),
     target: { kind: 'file', folder, file: WHOLE_FILE },
     keepEmpty: isResult,
     rows:
-      isResult && rowsMax !== undefined ? inlineRowsRequest(path, fragment.columns, rowsMax) : null,
+      isResult && rowsMax !== undefined
+        ? resultRows(fragment.columns, rowsMax, {
+            select: (list) => outputQuery(placed, list),
+            copy: copyOf,
+          })
+        : null,
   };
 }
 
@@ -247,14 +254,14 @@ function wholeQuery(order: FragmentRequest): string {
   return `SELECT * FROM (\n${withRelations(relationsOf(order))}${order.fragment.sql}\n)`;
 }
 
-function outputQuery(order: FragmentRequest): string {
+/** `list` is what is selected of the columns `c0`, `c1`, ...; their encoded values if absent. */
+function outputQuery(order: FragmentRequest, list = encodedColumns(order.fragment)): string {
   const { fragment, output, operator } = order;
   const relations: readonly NamedQuery[] =
     fragment.custom === undefined || operator === undefined
       ? relationsOf(order)
       : [[CUSTOM_RELATION, customTable(outputColumns(operator)).select]];
   const names = fragment.columns.map((_, at) => `c${at}`);
-  const list = fragment.columns.map(({ type }, at) => `${encoded(type, `c${at}`)} AS c${at}`);
   const alias = names.length === 0 ? 'f' : `f(${names.join(', ')})`;
   const parts = order.byRange === true ? rangesOf(order) : [];
   const isWhole = parts.length < 2;
@@ -267,6 +274,10 @@ function outputQuery(order: FragmentRequest): string {
   if (partition === null) return `${before}SELECT ${rowOf(list)} FROM ${from}`;
   // In a subquery of its own: `by` refers to the values before they are encoded.
   return `${before}SELECT ${rowOf(list)}, p FROM (SELECT *, ${partition} AS p FROM ${from})`;
+}
+
+function encodedColumns({ columns }: Fragment): readonly string[] {
+  return columns.map(({ type }, at) => `${encoded(type, `c${at}`)} AS c${at}`);
 }
 
 /**

@@ -5,7 +5,7 @@
 import { quotedText } from '../../plan/index.ts';
 import type { SqlType } from '../../plan/index.ts';
 
-const NUMBERS: ReadonlySet<string> = new Set([
+export const NUMBERS: ReadonlySet<string> = new Set([
   'BOOLEAN',
   'TINYINT',
   'SMALLINT',
@@ -16,7 +16,7 @@ const NUMBERS: ReadonlySet<string> = new Set([
 ]);
 
 /** Types whose text needs no escaping in JSON. */
-const PLAIN_STRINGS: ReadonlySet<string> = new Set([
+export const PLAIN_STRINGS: ReadonlySet<string> = new Set([
   'BIGINT',
   'UBIGINT',
   'HUGEINT',

@@ -2,120 +2,120 @@
 import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { parseType, quotedName, quotedText } from '../../plan/index.ts';
-import type { FragmentColumn, ResultColumn, SqlType } from '../../plan/index.ts';
-import type { RowsMax, RowsRequest } from '../engine.ts';
-import type { RowsCall, InlineRowsRequest } from '../messages.ts';
-import { joinedText } from './joined-text.ts';
+import type { ResultColumn, SqlType } from '../../plan/index.ts';
+import type { ResultPart, RowsRequest } from '../engine.ts';
+import type { RowsCall, SandboxLink } from '../messages.ts';
+import { copiedText } from './copied-text.ts';
 import { jsonText } from './json-text.ts';
 import { linksIn } from './links.ts';
 import { exchangeQuery } from './relation.ts';
+import { restoredRows } from './result-script.ts';
 
 /** The default time zone of results. */
 const UTC = 'UTC';
 
 /** `place` is the engine's own folder, into which the files are linked. */
 export function rowsCall(request: RowsRequest, place: string): RowsCall {
-  const links = linksIn(place, request.files);
-  const files = links.map(({ as }) => as);
+  const links: SandboxLink[] = [];
+  const parts = request.parts.map((part) => {
+    if (typeof part !== 'string') return part;
+    const [link] = linksIn(place, [part]) as [SandboxLink];
+    links.push(link);
+    return link.as;
+  });
   return {
     name: 'rows',
     sandbox: { files: [], links },
     timeZone: request.timeZone ?? UTC,
-    source: sourceOf({ ...request, files }, join(place, `${randomUUID()}.parquet`)),
-  };
-}
-
-/** Returns the rows of a result that was just written, in the form of `format: 'json'`. */
-export function inlineRowsRequest(
-  file: string,
-  columns: readonly FragmentColumn[],
-  max: RowsMax,
-): InlineRowsRequest {
-  const types = columns.map(({ type }) => parseType(type));
-  return {
-    ...max,
-    sql: jsonRows(types, resultQuery(columns, [file])),
-    timeZone: UTC,
-    columns: columns.length,
-    isFlat: types.every(({ children = [] }) => children.length === 0),
+    source: sourceOf({ ...request, parts }, join(place, `${randomUUID()}.tmp`)),
   };
 }
 
 function sourceOf(
-  { files, texts, columns, format, rowCount }: RowsRequest,
+  { parts, columns, format, rowCount }: RowsRequest,
   file: string,
 ): RowsCall['source'] {
-  const rows = texts === undefined ? resultQuery(columns, files) : textQuery(texts);
-  const from = `(${rows}) AS r`;
+  const rows = resultQuery(columns, parts);
   const types = columns.map(({ type }) => parseType(type));
-  const text = (sql: string, head: string, separator = '', tail = ''): RowsCall['source'] => {
-    const joined =
-      rowCount === undefined ? null : joinedText(sql, { separator, types, rows, rowCount });
-    return { kind: 'text', sql, head, separator, tail, joined };
+  const from = ` FROM (${rows}) AS r`;
+  /** Each row is `values` and `end`, and a line break follows it: behind the last one only without a separator. */
+  const text = (
+    values: readonly Part[],
+    { end = '', separator = '', head = '', tail = '' },
+  ): RowsCall['source'] => {
+    const lines = `SELECT ${concat(values, `${end}${separator}`)}${from}`;
+    const cutBytes = separator === '' ? 0 : `${separator}\n`.length;
+    const [between, after] = separator === '' ? ['', `${end}\n`] : [`${separator}\n`, end];
+    const sql = `SELECT ${concat(values, after)}${from}`;
+    const copied =
+      rowCount === undefined ? null : copiedText({ lines, cutBytes, types, rows, rowCount, file });
+    return { kind: 'text', sql, head, separator: between, tail, copied };
   };
   switch (format) {
     case 'json': {
       const names = columns.map(({ name, type }) => ({ name, type }));
       const head = `{"columns":${JSON.stringify(names)},"rows":[`;
-      return text(jsonRows(types, rows), head, ',\n', ']}\n');
+      const values = types.map((type, at): Part => [
+        at === 0 ? '[' : ',',
+        jsonText(type, `c${at}`),
+      ]);
+      return text(values, { end: ']', separator: ',', head, tail: ']}\n' });
     }
     case 'ndjson': {
       const names = uniqueNames(columns).map((name) => JSON.stringify(name));
-      const parts = types.map((type, at): [string, string] => [
+      const values = types.map((type, at): Part => [
         `${at === 0 ? '{' : ','}${names[at]}:`,
         jsonText(type, `c${at}`),
       ]);
-      return text(`SELECT ${concat(parts, '}\n')} FROM ${from}`, '');
+      return text(values, { end: '}' });
     }
     case 'csv': {
-      const parts = types.map((type, at): [string, string] => [
-        at === 0 ? '' : ',',
-        csvText(type, `c${at}`),
-      ]);
+      const values = types.map((type, at): Part => [at === 0 ? '' : ',', csvText(type, `c${at}`)]);
       const head = columns.map(({ name }) => csvField(name)).join(',');
-      return text(`SELECT ${concat(parts, '\n')} FROM ${from}`, `${head}\n`);
+      return text(values, { head: `${head}\n` });
     }
     case 'parquet': {
       const names = uniqueNames(columns);
       const list = types.map(
         (type, at) => `${exported(type, `c${at}`)} AS ${quotedName(names[at] ?? '')}`,
       );
-      return { kind: 'file', query: `SELECT ${list.join(', ')} FROM ${from}`, file };
+      const copy = `COPY (SELECT ${list.join(', ')}${from}) TO ${quotedText(file)} (FORMAT parquet)`;
+      return { kind: 'file', copy, file };
     }
   }
 }
 
-function jsonRows(types: readonly SqlType[], rows: string): string {
-  const parts = types.map((type, at): [string, string] => [
-    at === 0 ? '[' : ',',
-    jsonText(type, `c${at}`),
-  ]);
-  return `SELECT ${concat(parts, ']')} FROM (${rows}) AS r`;
-}
-
+/** In the order of the parts; what lies side by side in files is read as one. */
 function resultQuery(
   columns: readonly Pick<ResultColumn, 'type'>[],
-  files: readonly string[],
+  parts: readonly ResultPart[],
 ): string {
   const named = columns.map(({ type }, at) => ({ name: `c${at}`, type }));
-  return exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
+  const ofFiles = (files: readonly string[]): string =>
+    exchangeQuery({ relation: '', stage: 0, mode: 'all', columns: named }, files);
+  const queries: string[] = [];
+  let files: string[] = [];
+  for (const part of parts) {
+    if (typeof part === 'string') {
+      files.push(part);
+      continue;
+    }
+    if (files.length > 0) queries.push(ofFiles(files));
+    files = [];
+    queries.push(restoredRows(columns, part.json));
+  }
+  if (files.length > 0 || queries.length === 0) queries.push(ofFiles(files));
+  return queries.join('\nUNION ALL\n');
 }
 
-function textQuery(rows: readonly (readonly string[])[]): string {
-  const values = rows.map((row) => `(${row.map(quotedText).join(', ')})`);
-  const names = (rows[0] ?? []).map((_, at) => `c${at}`);
-  return `SELECT * FROM (VALUES ${values.join(', ')}) AS v(${names.join(', ')})`;
-}
+type Part = readonly [before: string, value: string];
 
 /** Concatenates without an intermediate copy for each `||`. */
-function concat(
-  parts: readonly (readonly [before: string, value: string])[],
-  after: string,
-): string {
+function concat(parts: readonly Part[], after: string): string {
   const all = parts.flatMap(([before, value]) =>
     before === '' ? [value] : [quotedText(before), value],
   );
-  return `concat(${[...all, quotedText(after)].join(', ')})`;
+  return `concat(${[...all, ...(after === '' ? [] : [quotedText(after)])].join(', ')})`;
 }
 
 /** Types whose text never contains a comma, a quote or a line break. */

@@ -13,6 +13,7 @@ import {
   ORDERED_TABLES,
   examplePlan,
 } from '../../../../test/sql/plan/example-plan.ts';
+import type { Stage } from '../physical/plan.ts';
 import type { FragmentTask } from '../physical/task.ts';
 import { QUERY_JOB_DEFAULTS, queryJob } from './query-job.ts';
 import { readPlan } from './read-plan.ts';
@@ -250,6 +251,32 @@ describe('options of a query', () => {
       expect(threads).toBe(siblings === 1 ? undefined : Math.floor(9 / siblings));
     }
     expect(new Set(inputs.map(({ threads }) => threads)).size).toBe(2);
+  });
+
+  test('ask the last stage for rows without a file, unless they are likely to be many', () => {
+    const [last] = plan.stages.slice(-1) as [Stage];
+    const aloneWith = (rows: number | null): (boolean | undefined)[] => {
+      const stages = [
+        ...plan.stages.slice(0, -1),
+        { ...last, estimate: { ...last.estimate, rows } },
+      ];
+      const made = queryJob(
+        { ...plan, stages },
+        EXAMPLE_TABLES,
+        defaultSettings,
+        QUERY_JOB_DEFAULTS,
+      );
+      const inputs = made.document.tasks
+        .slice(1)
+        .map(({ input }) => JSON.parse(input ?? '') as FragmentTask);
+      return inputs.map(({ stage, rowsAlone }) =>
+        stage === last.id ? rowsAlone : rowsAlone === true,
+      );
+    };
+    const { length } = tasks.slice(1);
+    const others = Array.from({ length: length - last.tasks }, () => false);
+    for (const rows of [null, 5]) expect(aloneWith(rows)).toEqual([...others, true]);
+    expect(aloneWith(10_000_000)).toEqual([...others, undefined]);
   });
 
   test('ask for the memory of all tasks that run at the same time', () => {

@@ -42,7 +42,7 @@ import { FilterWriter } from './filter-writer.ts';
 import { decidedFields, groupReads, groupingInput } from './grouping-task.ts';
 import { jobName } from './job-name.ts';
 import { JoinWriter } from './join-writer.ts';
-import { type TaskScan, isTopOfShare, taskScans } from './task-scans.ts';
+import { type TaskScan, isTopOfShare, mayBeFew, taskScans } from './task-scans.ts';
 
 export interface QueryJobOptions {
   /** Null: the beginning of the SQL text. */
@@ -325,6 +325,7 @@ class TaskWriter {
       requires: fromPlan(`/stages/${id}/requires`),
       memoryBytes: this.#options.memoryBytes,
       ...(this.#options.scope === null ? {} : { scope: this.#options.scope }),
+      ...(mayBeFew(stage) ? { rowsAlone: true } : {}),
       ...(this.#groupings.has(id) ? decidedFields(stage) : this.#share(tasks)),
     };
   }

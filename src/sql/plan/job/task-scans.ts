@@ -76,3 +76,12 @@ export function isTopOfShare(
 }
 
 const TOP_ROWS = /\bORDER BY [^;]*\nLIMIT \d+$/;
+
+/** More values are written into a file at once: putting them into a table first costs a third more than that. */
+const FEW_VALUES_MAX = 1_000_000;
+
+/** Whether the rows of a result are not expected to be many. */
+export function mayBeFew({ output, estimate, fragment }: Stage): boolean {
+  const values = (estimate.rows ?? 0) * fragment.columns.length;
+  return output.kind === 'result' && values <= FEW_VALUES_MAX;
+}

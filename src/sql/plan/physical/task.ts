@@ -37,6 +37,8 @@ export interface FragmentTask {
   readonly countsFiltered?: true;
   /** Columns of its output whose values are reported with the result, as all tasks of its stage do. Absent for none. */
   readonly keys?: { readonly columns: readonly number[]; readonly tasks: number };
+  /** The last stage: a few rows of plain types are returned as JSON only. Absent if they are likely to be many. */
+  readonly rowsAlone?: true;
   /** Custom operators that the node must have. */
   readonly requires: readonly string[];
   /** Equal for queries that may name the same tables; their fragments may share what engines keep open. Absent for no others. */
@@ -104,8 +106,8 @@ export interface KeySummary {
 }
 
 export interface InlineResult {
-  /** One Parquet file, in base64. */
-  readonly parquet: string;
+  /** One Parquet file, in base64; null if all values are in `rows`. */
+  readonly parquet: string | null;
   /** The rows in the form of `format=json`, if they are few. */
   readonly rows: readonly (readonly unknown[])[] | null;
 }
