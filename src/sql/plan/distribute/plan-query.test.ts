@@ -160,6 +160,35 @@ test('a join has at most as many rows as there are pairs', () => {
   expect(stages.at(-1)?.estimate.rows).toBeLessThanOrEqual(100);
 });
 
+test('a join by several columns has as many rows as there are pairs with a combination of values', () => {
+  const tables = TABLES.map((table) => ({
+    ...table,
+    columns: table.columns.map((each) => ({ ...each, distinct: 100_000 })),
+  }));
+  const by = (keys: readonly number[], rows: number): number => {
+    const [left, right] = [scanOf('large', 60_000), scanOf('other', 800_000)];
+    const output = [...left.output, ...right.output];
+    const { stages } = planQuery({
+      sql: 'FROM t',
+      columns: output.map(({ sql }, at) => ({ name: `c${at}`, type: sql })),
+      logical: {
+        ...{ kind: 'join', type: 'inner', left, right, predicate: null, errorOnMany: false },
+        conditions: keys.map((at) => ({ left: column(at), right: column(at), comparison: '=' })),
+        ...{ output, rows },
+      },
+      ...{ whyNot: null, tables, duckdb: 'v1' },
+      session: { now: '2024-01-01 00:00:00+00', timeZone: 'UTC' },
+      settings: { partitions: 2, broadcastThresholdBytes: 2 ** 25, singleFragmentBytes: 0 },
+    });
+    return stages.at(-1)?.estimate.rows ?? NaN;
+  };
+  // Of the three million rows of the larger table, each has a combination of its own.
+  expect(by([0, 1], 800_000)).toBe((60_000 * 800_000) / 3_000_000);
+  // DuckDB expects fewer, or knows as much.
+  expect(by([0, 1], 9_000)).toBe(9_000);
+  expect(by([0], 800_000)).toBe(800_000);
+});
+
 describe('a partial phase', () => {
   /** By two columns of a large table with so many values. */
   function isPlanned(

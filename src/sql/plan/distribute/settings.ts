@@ -33,9 +33,9 @@ const REPLICATE_BYTES = 8 * 1024 * 1024;
 /** Reading and joining this many rows takes each task a few milliseconds, less than another stage would. */
 const REPLICATE_ROWS = 250_000;
 const GATHER_BYTES = 4 * 1024 * 1024;
-const LATE_BYTES = 1024 * 1024;
+const LATE_BYTES = 128 * 1024;
 /** Of the broadcast threshold, at most. */
-const LATE_SHARE = 1 / 32;
+const LATE_SHARE = 1 / 256;
 /** Below this, one task sorts sooner than rows are sampled and exchanged. */
 export const SORT_THRESHOLD_BYTES: number = 64 * 1024 * 1024;
 
