@@ -30,7 +30,7 @@ import { distributeWindow } from './distribute-window.ts';
 import { columnsOf } from './expressions.ts';
 import { eachRelation } from './relations.ts';
 import type { DistributeSettings } from './settings.ts';
-import { expressionStats } from './column-stats.ts';
+import { expressionStats, ofSome } from './column-stats.ts';
 import { REPLICATED, isPartitioned, isPartitionedOn, throughProjection } from './partitioning.ts';
 import { isHashable, widthOf } from './types.ts';
 import { WantedKeys, type Wanted } from './wanted-keys.ts';
@@ -265,6 +265,7 @@ function filtered(relation: Filter, input: Subplan): Subplan {
     ...input,
     relation: { ...relation, input: input.relation },
     rows: Math.min(rows, input.rows),
+    columns: ofSome(input.columns),
     stage: null,
   };
 }

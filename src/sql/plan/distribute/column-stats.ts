@@ -17,6 +17,8 @@ export interface ColumnStats {
   readonly source?: Source;
   /** It is different in each row of the source, or equal to such a column: it tells all others of the source. */
   readonly isKey?: boolean;
+  /** `distinct` is known, no filter may have left out values, and rows beside each other do not tend to have the same ones. */
+  readonly isSpread?: boolean;
 }
 
 /** One scan of a table; the same object in all of its columns. */
@@ -43,13 +45,15 @@ export function storedStats(
   type: SqlType,
   stored: TableColumn | undefined,
   source: Source,
+  isInOrder = false,
 ): ColumnStats {
   const { rows } = source;
   const unknown = unknownStats(type);
   const width =
     (stored?.bytes ?? null) === null || rows < 1 ? unknown.width : (stored?.bytes ?? 0) / rows;
   const distinct = Math.min(unknown.distinct, stored?.distinct ?? rows, rows);
-  return { width, distinct, source, isKey: (stored?.distinct ?? 0) >= rows };
+  const isSpread = stored?.distinct !== undefined && !isInOrder;
+  return { width, distinct, source, isKey: (stored?.distinct ?? 0) >= rows, isSpread };
 }
 
 export function expressionStats(
@@ -105,6 +109,11 @@ function namedLimit(expression: Expression): number {
   return PARTS[name] ?? Infinity;
 }
 
+/** The same columns where rows are left out. */
+export function ofSome(columns: readonly ColumnStats[]): readonly ColumnStats[] {
+  return columns.map((each) => (each.isSpread === true ? { ...each, isSpread: false } : each));
+}
+
 export function rowBytes(columns: readonly ColumnStats[]): number {
   return columns.reduce((sum, { width }) => sum + width, 0);
 }
@@ -123,15 +132,42 @@ export function combinations(
   groups: readonly Expression[],
   columns: readonly ColumnStats[],
 ): number {
-  const bySource = new Map<Source | undefined, number>();
-  for (const group of groups) {
-    const { distinct, source } = expressionStats(group, columns);
-    bySource.set(source, (bySource.get(source) ?? 1) * distinct);
-  }
-  return [...bySource].reduce(
-    (all, [source, own]) => all * Math.min(own, source?.rows ?? Infinity),
-    1,
+  return bySource(groups, columns).reduce((all, { count }) => all * count, 1);
+}
+
+/**
+ * How many there are likely to be at least: of the columns of a table whose rows these are, taken to have their values independently of
+ * each other. Those of a table that they are joined with may be found seldom or often.
+ */
+export function likelyCombinations(
+  groups: readonly Expression[],
+  columns: readonly ColumnStats[],
+  rows: number,
+): number {
+  const spread = bySource(groups, columns).filter(
+    ({ source, isSpread }) => isSpread && source !== undefined && source.rows >= rows,
   );
+  return Math.max(1, ...spread.map(({ count }) => count));
+}
+
+interface OfSource {
+  readonly source: Source | undefined;
+  readonly count: number;
+  readonly isSpread: boolean;
+}
+
+function bySource(
+  groups: readonly Expression[],
+  columns: readonly ColumnStats[],
+): readonly OfSource[] {
+  const found = new Map<Source | undefined, OfSource>();
+  for (const group of groups) {
+    const { distinct, source, isSpread = false } = expressionStats(group, columns);
+    const known = found.get(source) ?? { source, count: 1, isSpread: true };
+    const count = Math.min(known.count * distinct, source?.rows ?? Infinity);
+    found.set(source, { source, count, isSpread: known.isSpread && isSpread });
+  }
+  return [...found.values()];
 }
 
 /** Columns that must be equal: if one of them is a key of its source, the other one is, too. */

@@ -11,7 +11,7 @@ import {
   isPositive,
   results,
 } from './aggregate-phases.ts';
-import { combinations } from './column-stats.ts';
+import { combinations, likelyCombinations } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
 import { scanRows } from './distribute-scan.ts';
 import type { Draft } from './draft.ts';
@@ -55,6 +55,8 @@ export function distributeAggregate(
 
 /** With so many possible groups for each row that any table has, nearly every row is a group of its own. */
 const GROUPS_PER_ROW = 8;
+/** A partial phase that leaves more rows than this takes longer than sending all of them. */
+const LEFT_MAX = 0.5;
 
 /** Whether a partial phase leaves fewer rows to be exchanged. If not, it only groups them once more. */
 function seemsToReduce(
@@ -66,8 +68,17 @@ function seemsToReduce(
   const { groups } = aggregate;
   if (hasSets(aggregate) || !groups.some(({ type }) => isHashable(type))) return true;
   if (isGathered(context, aggregate, splits, input)) return true;
-  const most = Math.max(input.rows, largestTable(context.draft, input.relation));
-  return combinations(groups, input.columns) < GROUPS_PER_ROW * most;
+  const { draft } = context;
+  const most = Math.max(input.rows, largestTable(draft, input.relation));
+  if (combinations(groups, input.columns) >= GROUPS_PER_ROW * most) return false;
+  const perTask = Math.sqrt(most * Math.max(1, input.rows)) / draft.partitions;
+  const groupsLeft = distinctOf(perTask, likelyCombinations(groups, input.columns, most));
+  return groupsLeft <= LEFT_MAX * perTask;
+}
+
+/** So many groups are expected in rows that fall into any of them alike. */
+function distinctOf(rows: number, groups: number): number {
+  return groups === Infinity ? rows : groups * -Math.expm1(-rows / groups);
 }
 
 /** The rows of the largest table that it reads: a filter or join may leave many more rows than estimated, but hardly more than these. */

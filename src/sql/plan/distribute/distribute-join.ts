@@ -8,6 +8,7 @@ import { BOOLEAN } from '../logical/type.ts';
 import { EXCHANGE_BYTES, isSoonerRead, likelyCost } from './broadcast-cost.ts';
 import { unknownStats, withEqual } from './column-stats.ts';
 import type { DistributeContext } from './context.ts';
+import type { Draft } from './draft.ts';
 import { withoutDuplicates } from './distribute-set.ts';
 import { expressionKey } from './expressions.ts';
 import {
@@ -18,6 +19,7 @@ import {
   mayBroadcastRight,
   type KeyPair,
 } from './join-partitioning.ts';
+import { joinRows } from './join-rows.ts';
 import { broadcastSide } from './read-again.ts';
 import {
   SINGLE,
@@ -110,24 +112,24 @@ function distributeSides(
   spec: JoinSpec,
 ): Subplan {
   const isWhole = !isPartitioned(left.partitioning) && !isPartitioned(right.partitioning);
-  if (isWhole) return joined(spec, left, right, unpartitioned([left, right]));
+  if (isWhole) return joined(context.draft, spec, left, right, unpartitioned([left, right]));
   if (
     right.partitioning.kind === 'replicated' &&
     spec.mayBroadcastRight &&
     isPartitioned(left.partitioning)
   )
-    return joinBroadcast(spec, 'left', left, right);
+    return joinBroadcast(context.draft, spec, 'left', left, right);
   if (
     left.partitioning.kind === 'replicated' &&
     spec.mayBroadcastLeft &&
     isPartitioned(right.partitioning)
   )
-    return joinBroadcast(spec, 'right', left, right);
+    return joinBroadcast(context.draft, spec, 'right', left, right);
   const both = repartitionBoth(context, spec, left, right);
   // Where it is to be decided by sizes wherever possible, estimates decide nothing.
   const isLater = both !== null && context.settings.adaptiveJoins === 2;
   const plans = [
-    joinInPlace(spec, left, right),
+    joinInPlace(context.draft, spec, left, right),
     isLater ? null : broadcast(context, spec, 'left', left, right),
     isLater ? null : broadcast(context, spec, 'right', left, right),
     both,
@@ -136,7 +138,7 @@ function distributeSides(
   const surer = best?.isRead === true ? best : (plans.find((plan) => isSurer(plan, best)) ?? best);
   if (surer !== undefined) return surer.build();
   const all = [context.draft.gather(left), context.draft.gather(right)] as const;
-  return joined(spec, ...all, unpartitioned(all));
+  return joined(context.draft, spec, ...all, unpartitioned(all));
 }
 
 /** A table whose rows are known costs less than rows that are likely to be more than estimated. */
@@ -172,7 +174,7 @@ function broadcast(
   const cost = bytesOf(sent) * draft.partitions + (isRead ? 0 : EXCHANGE_BYTES);
   const inOneTask = (): Subplan => {
     const both = [draft.gather(left), draft.gather(right)] as const;
-    return joined(spec, ...both, unpartitioned(both));
+    return joined(draft, spec, ...both, unpartitioned(both));
   };
   if (!isPartitioned(given.partitioning)) {
     // One side is in one task, so the other only has to reach that one. A table that all tasks have can still be partitioned.
@@ -184,7 +186,9 @@ function broadcast(
   const build = (): Subplan => {
     const stays = draft.partition(given);
     const all = isRead ? draft.replicate(sent) : broadcastSide(draft, sent);
-    return isLeft ? joinBroadcast(spec, kept, stays, all) : joinBroadcast(spec, kept, all, stays);
+    return isLeft
+      ? joinBroadcast(draft, spec, kept, stays, all)
+      : joinBroadcast(draft, spec, kept, all, stays);
   };
   return { cost, build, isRead, likelyCost: likelyCost(draft, sent, isRead) };
 }
@@ -207,7 +211,12 @@ function mayBroadcast(
 }
 
 /** Needs no exchange: both sides are co-partitioned, or would be with the same range bounds. */
-function joinInPlace({ pairs, ...spec }: JoinSpec, left: Subplan, right: Subplan): JoinPlan | null {
+function joinInPlace(
+  draft: Draft,
+  { pairs, ...spec }: JoinSpec,
+  left: Subplan,
+  right: Subplan,
+): JoinPlan | null {
   const [ofLeft, ofRight] = [left.partitioning, right.partitioning];
   if (ofLeft.kind !== 'keyed' || ofRight.kind !== 'keyed') return null;
   const used = usedPairs(ofLeft, pairs, 'left');
@@ -220,7 +229,7 @@ function joinInPlace({ pairs, ...spec }: JoinSpec, left: Subplan, right: Subplan
   if (!canUnify && !areCoPartitioned(ofLeft, ofRight)) return null;
   const build = (): Subplan => {
     if (canUnify) range.unify(other);
-    return joinCoPartitioned({ ...spec, pairs }, left, right);
+    return joinCoPartitioned(draft, { ...spec, pairs }, left, right);
   };
   return { cost: 0, build };
 }
@@ -251,7 +260,7 @@ function repartitionBoth(
     const isReduced = movesRight && spec.isExistence && right.rows > left.rows;
     const reduced = isReduced ? withoutDuplicates(right) : right;
     const movedRight = movesRight ? draft.repartition(reduced, rightKeys) : right;
-    const result = joinCoPartitioned(spec, movedLeft, movedRight);
+    const result = joinCoPartitioned(context.draft, spec, movedLeft, movedRight);
     if (isReduced) draft.pairPartial(reduced.relation, result.relation);
     return result;
   };
@@ -259,14 +268,14 @@ function repartitionBoth(
 }
 
 /** Joins sides whose matching rows are in the same task. */
-function joinCoPartitioned(spec: JoinSpec, left: Subplan, right: Subplan): Subplan {
+function joinCoPartitioned(draft: Draft, spec: JoinSpec, left: Subplan, right: Subplan): Subplan {
   const width = left.relation.output.length;
   const partitioning = coPartitioned(
     spec.type,
     left.partitioning,
     shifted(right.partitioning, width),
   );
-  return joined(spec, left, right, partitioning);
+  return joined(draft, spec, left, right, partitioning);
 }
 
 /** The pairs by which a side is hash-partitioned. A range-partitioned side does not match what an exchange sends. */
@@ -295,6 +304,7 @@ function usedPairs(
 
 /** Joins a side that stays partitioned, `kept`, with one that every task has in full. */
 function joinBroadcast(
+  draft: Draft,
   spec: JoinSpec,
   kept: keyof KeyPair,
   left: Subplan,
@@ -303,10 +313,11 @@ function joinBroadcast(
   const { partitioning } = kept === 'left' ? left : right;
   const width = left.relation.output.length;
   const result = broadcastPartitioning(spec.type, spec.pairs, kept, partitioning, width);
-  return joined(spec, left, right, result);
+  return joined(draft, spec, left, right, result);
 }
 
 function joined(
+  draft: Draft,
   spec: JoinSpec,
   left: Subplan,
   right: Subplan,
@@ -328,37 +339,11 @@ function joined(
   return over([left, right], {
     relation,
     partitioning: partitioning.kind === 'single' ? SINGLE : partitioning,
-    rows: Math.min(
-      spec.rows ?? guessedRows(spec.type, left.rows, right.rows),
-      mostRows(spec.type, left.rows, right.rows),
-    ),
+    rows: joinRows(draft, spec, left, right),
     columns,
     nonDeterministic: spec.nonDeterministic,
     isOneRow: isOneRow(spec.type, left, right),
   });
-}
-
-function guessedRows(type: JoinType, left: number, right: number): number {
-  switch (type) {
-    case 'semi':
-    case 'anti':
-      return left / 2;
-    case 'mark':
-    case 'single':
-      return left;
-    case 'inner':
-    case 'left':
-    case 'right':
-    case 'full':
-      return Math.max(left, right);
-    default:
-      return assertNever(type);
-  }
-}
-
-/** DuckDB does not see how few rows are left of a side that is grouped below. */
-function mostRows(type: JoinType, left: number, right: number): number {
-  return type === 'inner' ? Math.max(1, left) * Math.max(1, right) : Infinity;
 }
 
 function isOneRow(type: JoinType, left: Subplan, right: Subplan): boolean {

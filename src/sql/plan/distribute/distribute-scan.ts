@@ -21,6 +21,7 @@ import {
 } from './partitioning.ts';
 import type { DistributeSettings } from './settings.ts';
 import {
+  ofSome,
   rowBytes,
   storedStats,
   unknownStats,
@@ -55,13 +56,14 @@ export function distributeScan(
   const split = isPartitioned ? splitOf(scan, table, draft.partitions) : null;
   const leaf: ScanLeaf = { kind: 'scan', scan, table, isPartitioned, split };
   const name = draft.addScan(leaf);
+  const columns = scan.keep.map((at) => size.columns[at] as ColumnStats);
   return {
     relation: readScan(scan, name),
     partitioning: isPartitioned
       ? throughProjection(scanPartitioning(leaf), keptColumns(scan))
       : partitioning,
     rows: size.rows,
-    columns: scan.keep.map((at) => size.columns[at] as ColumnStats),
+    columns: scan.filters.length > 0 ? ofSome(columns) : columns,
     nonDeterministic: null,
     isOneRow: false,
     scan: canDivide && partitioning.kind !== 'single' ? name : null,
@@ -139,7 +141,10 @@ function columnStats(
   const type = scan.types[place ?? 0] as ScanRelation['types'][number];
   const name = scan.names[place ?? 0];
   const stored = table.columns.find((each) => each.name === name);
-  return place === null ? unknownStats(type) : storedStats(type, stored, source);
+  if (place === null) return unknownStats(type);
+  const { clusters = [], ascending = [] } = table;
+  const isInOrder = [...clusters, ...ascending].some((each) => each.column === name);
+  return storedStats(type, stored, source, isInOrder);
 }
 
 /**

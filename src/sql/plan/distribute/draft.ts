@@ -6,6 +6,7 @@ import type { PinnedTable } from '../physical/table.ts';
 import type { Estimate, ExchangeInput } from '../physical/plan.ts';
 import type { RangePartitioning } from './range-partitioning.ts';
 import { column, columnsOf } from './expressions.ts';
+import { lateColumns, type LateColumns } from './late-columns.ts';
 import type { Subplan } from './subplan.ts';
 import { bytesOf } from './subplan.ts';
 import {
@@ -70,14 +71,17 @@ export interface StageLeaf {
 
 export class Draft {
   readonly partitions: number;
+  /** Columns are added where rows arrive, rather than sent with them, if that saves so much. */
+  readonly lateBytes: number;
   readonly stages: DraftStage[] = [];
   readonly leaves: Map<string, Leaf> = new Map();
   /** From each partial operator to the final operator that completes it. */
   readonly partials: Map<Relation, Relation> = new Map();
   #scans = 0;
 
-  constructor(partitions: number) {
+  constructor(partitions: number, lateBytes: number = Infinity) {
     this.partitions = partitions;
+    this.lateBytes = lateBytes;
   }
 
   /** Returns the name of the scan's relation. */
@@ -109,15 +113,17 @@ export class Draft {
   /** Broadcasts all rows to every task. */
   broadcast(part: Subplan): Subplan {
     if (part.partitioning.kind === 'replicated') return part;
-    return this.#read(part, this.#whole(part), 'all', REPLICATED);
+    const late = part.stage === null ? lateColumns(this, part, []) : null;
+    return this.#read(part, this.#whole(late?.part ?? part), 'all', REPLICATED, late);
   }
 
   /** Repartitions by the hash of these expressions. */
   repartition(part: Subplan, by: readonly Expression[]): Subplan {
     // A table that every task could read in full is still split where its rows are only sent on.
     const source = part.scan === null ? part : this.partition(part);
-    const stage = this.#close(source, { kind: 'hash', by });
-    return this.#read(part, stage, 'partition', hashPartitionedBy(by));
+    const late = lateColumns(this, source, by);
+    const stage = this.#close(late?.part ?? source, { kind: 'hash', by: late?.by ?? by });
+    return this.#read(part, stage, 'partition', hashPartitionedBy(by), late);
   }
 
   /** Repartitions by a number that grows with the order. */
@@ -182,13 +188,15 @@ export class Draft {
     stage: number,
     mode: StageLeaf['mode'],
     partitioning: Partitioning,
+    late: LateColumns | null = null,
   ): Subplan {
     const made = this.stages[stage];
     invariant(made !== undefined, `stage ${stage} is read before it exists`);
     const name = this.addReading(stage, mode);
     const { output } = made.relation;
-    const relation: InputRelation = { kind: 'input', relation: name, output, rows: part.rows };
-    const isWhole = made.output.kind === 'whole';
+    const sent: InputRelation = { kind: 'input', relation: name, output, rows: part.rows };
+    const relation = late?.over(sent) ?? sent;
+    const isWhole = made.output.kind === 'whole' && late === null;
     const { rows, columns, isOneRow } = part;
     const stays = { rows, columns, isOneRow, nonDeterministic: null, scan: null };
     return { ...stays, relation, partitioning, stage: isWhole ? stage : null };

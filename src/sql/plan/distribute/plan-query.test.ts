@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import {
   CLUSTERED,
   COLUMNS,
@@ -6,6 +6,7 @@ import {
   column,
   scanOf,
 } from '../../../../test/sql/plan/random-relation.ts';
+import type { Expression } from '../logical/expression.ts';
 import type { Relation } from '../logical/relation.ts';
 import type { QueryPlan } from '../physical/plan.ts';
 import type { PinnedTable } from '../physical/table.ts';
@@ -157,4 +158,79 @@ test('a join has at most as many rows as there are pairs', () => {
   });
   const { stages } = joined(groups('large'), groups('other'), 2_000_000, tables);
   expect(stages.at(-1)?.estimate.rows).toBeLessThanOrEqual(100);
+});
+
+test('a join by several columns has as many rows as there are pairs with a combination of values', () => {
+  const tables = TABLES.map((table) => ({
+    ...table,
+    columns: table.columns.map((each) => ({ ...each, distinct: 100_000 })),
+  }));
+  const by = (keys: readonly number[], rows: number): number => {
+    const [left, right] = [scanOf('large', 60_000), scanOf('other', 800_000)];
+    const output = [...left.output, ...right.output];
+    const { stages } = planQuery({
+      sql: 'FROM t',
+      columns: output.map(({ sql }, at) => ({ name: `c${at}`, type: sql })),
+      logical: {
+        ...{ kind: 'join', type: 'inner', left, right, predicate: null, errorOnMany: false },
+        conditions: keys.map((at) => ({ left: column(at), right: column(at), comparison: '=' })),
+        ...{ output, rows },
+      },
+      ...{ whyNot: null, tables, duckdb: 'v1' },
+      session: { now: '2024-01-01 00:00:00+00', timeZone: 'UTC' },
+      settings: { partitions: 2, broadcastThresholdBytes: 2 ** 25, singleFragmentBytes: 0 },
+    });
+    return stages.at(-1)?.estimate.rows ?? NaN;
+  };
+  // Of the three million rows of the larger table, each has a combination of its own.
+  expect(by([0, 1], 800_000)).toBe((60_000 * 800_000) / 3_000_000);
+  // DuckDB expects fewer, or knows as much.
+  expect(by([0, 1], 9_000)).toBe(9_000);
+  expect(by([0], 800_000)).toBe(800_000);
+});
+
+describe('a partial phase', () => {
+  /** By two columns of a large table with so many values. */
+  function isPlanned(
+    distinct: readonly [number?, number?],
+    { filters = [], ...more }: Partial<PinnedTable> & { filters?: readonly Expression[] } = {},
+  ): boolean {
+    const tables = TABLES.map((table) => ({
+      ...{ ...table, ...more },
+      columns: table.columns.map((each, at) => {
+        const { [at]: known } = distinct;
+        return known === undefined ? each : { ...each, distinct: known };
+      }),
+    }));
+    const input = { ...scanOf('large', 3_000_000), filters };
+    const groups = [column(0), column(1)];
+    const output = groups.map(({ type }) => type);
+    const { stages } = planQuery({
+      sql: 'FROM t',
+      columns: output.map(({ sql }, at) => ({ name: `c${at}`, type: sql })),
+      logical: {
+        ...{ kind: 'aggregate', input, groups, sets: [[0, 1]], calls: [], grouping: [] },
+        ...{ output, rows: null },
+      },
+      ...{ whyNot: null, tables, duckdb: 'v1' },
+      session: { now: '2024-01-01 00:00:00+00', timeZone: 'UTC' },
+      settings: { partitions: 2, broadcastThresholdBytes: 2 ** 25, singleFragmentBytes: 0 },
+    });
+    return stages[0]?.operators.some((each) => each.includes('(partial)')) === true;
+  }
+
+  test('is left out if most rows seem to be groups of their own', () => {
+    expect(isPlanned([2_000, 3_000])).toBe(false);
+    expect(isPlanned([2_000, 300])).toBe(true);
+  });
+
+  test('is planned if it is not known how many values there are', () => {
+    expect(isPlanned([2_000_000])).toBe(true);
+    expect(isPlanned([2_000, 3_000], { filters: [column(3)] })).toBe(true);
+  });
+
+  test('is planned if rows beside each other are likely to be of one group', () => {
+    const ascending = [{ column: 'id', groups: [] }];
+    expect(isPlanned([2_000, 3_000], { ascending })).toBe(true);
+  });
 });

@@ -135,7 +135,7 @@ function movedBytes({ stages }: Draft): number {
 }
 
 function drafted(relation: Relation, input: PlanInput, settings: DistributeSettings): Draft {
-  const draft = new Draft(settings.partitions);
+  const draft = new Draft(settings.partitions, settings.lateBytes);
   draft.finish(new AddExchanges(draft, settings, input.tables).placeResult(relation));
   // Small tables are replicated so that they can be joined with partitioned ones. If nothing else is partitioned, and
   // the settings ask for a distributed query, the small tables are partitioned after all.

@@ -13,6 +13,8 @@ export interface DistributeSettings {
   readonly sortThresholdBytes: number;
   /** Partial results up to this size are gathered in one task instead of being repartitioned. */
   readonly gatherBytes: number;
+  /** Columns that rows can get where they arrive are not sent with them, if that saves so many bytes. */
+  readonly lateBytes: number;
   /** Rows that are joined with a single row are gathered, up to this size, instead of waiting for it in their own tasks. */
   readonly oneRowGatherBytes?: number;
   /** 0: no scan is filtered by the keys of another stage. 1: where that seems to pay. 2: wherever it is allowed. */
@@ -31,6 +33,9 @@ const REPLICATE_BYTES = 8 * 1024 * 1024;
 /** Reading and joining this many rows takes each task a few milliseconds, less than another stage would. */
 const REPLICATE_ROWS = 250_000;
 const GATHER_BYTES = 4 * 1024 * 1024;
+const LATE_BYTES = 128 * 1024;
+/** Of the broadcast threshold, at most. */
+const LATE_SHARE = 1 / 256;
 /** Below this, one task sorts sooner than rows are sampled and exchanged. */
 export const SORT_THRESHOLD_BYTES: number = 64 * 1024 * 1024;
 
@@ -57,5 +62,6 @@ export function distributeSettings(settings: PlanSettings): DistributeSettings {
     replicateBytes,
     replicateRows: REPLICATE_ROWS,
     gatherBytes: Math.min(GATHER_BYTES, broadcastThresholdBytes),
+    lateBytes: Math.min(LATE_BYTES, broadcastThresholdBytes * LATE_SHARE),
   };
 }
