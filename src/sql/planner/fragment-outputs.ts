@@ -180,13 +180,16 @@ export class FragmentOutputs implements ShuffleSource, FragmentResults {
   }
 
   /** What this server had itself was looked for before. */
-  #proxied(
+  async *#proxied(
     range: PartitionRange,
     address: string | null,
     signal: AbortSignal,
   ): AsyncIterable<PartitionChunk> {
     if (address === null || address === this.#options.address()) throw notRegistered();
-    return this.#options.channel.fetch(address, range, signal);
+    for await (const chunk of this.#options.channel.fetch(address, range, signal)) {
+      // Several may wait for the reader.
+      yield { ...chunk, payload: Buffer.from(chunk.payload) };
+    }
   }
 
   /** Forgets what nobody needs any more. */

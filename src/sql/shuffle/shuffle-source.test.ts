@@ -41,7 +41,7 @@ async function chunks(
 async function served(partitions: readonly (readonly Buffer[])[]) {
   const store = await openStore();
   await keep(store, 's3.1', partitions, 5);
-  const { address } = await serveStore(store);
+  const { address } = await serveStore(store, 'gRPC');
   const through = channel();
   return (given: Partial<PartitionRange> = {}) => chunks(through, address, given);
 }
