@@ -53,6 +53,7 @@ export interface PartitionRange extends MapOutputKey {
 }
 
 export interface PartitionChunk {
+  /** Valid until the next chunk is asked for. */
   readonly payload: Buffer;
   readonly startOffset: number;
   readonly endOffset: number;
@@ -63,8 +64,7 @@ export interface PartitionChunk {
 
 /** What other workers hold, by the address of the worker. */
 export interface RemoteShuffle {
-  /** At the pace of the reader; a payload is valid until the next chunk is asked for. Throws `unreachable` when the
-   * connection fails or stalls. */
+  /** At the pace of the reader. Throws `unreachable` when the connection fails or stalls. */
   fetch(address: string, range: PartitionRange, signal: AbortSignal): AsyncIterable<PartitionChunk>;
   close(): void;
 }

@@ -180,16 +180,13 @@ export class FragmentOutputs implements ShuffleSource, FragmentResults {
   }
 
   /** What this server had itself was looked for before. */
-  async *#proxied(
+  #proxied(
     range: PartitionRange,
     address: string | null,
     signal: AbortSignal,
   ): AsyncIterable<PartitionChunk> {
     if (address === null || address === this.#options.address()) throw notRegistered();
-    for await (const chunk of this.#options.channel.fetch(address, range, signal)) {
-      // Several may wait for the reader.
-      yield { ...chunk, payload: Buffer.from(chunk.payload) };
-    }
+    return this.#options.channel.fetch(address, range, signal);
   }
 
   /** Forgets what nobody needs any more. */

@@ -35,9 +35,6 @@ export interface PartitionStreamsOptions {
   readonly stalledMs: number;
 }
 
-/** One on its way and one that is ready keep a connection busy. */
-const PENDING_CHUNKS_MAX = 2;
-
 export function partitionStreams(options: PartitionStreamsOptions): RequestListener {
   return (request, response) => void serve(request, response, options);
 }
@@ -154,29 +151,26 @@ function checkNext(chunk: PartitionChunk, offset: number, whole: PartitionChunk)
 class Reader {
   readonly #response: ServerResponse;
   readonly #stalling: () => () => void;
-  #pending = 0;
-  #wake = (): void => {};
+  readonly #signal: AbortSignal;
+  #goOn = (): void => {};
 
   /** `stalling` begins to wait for the reader; the function that it returns ends that. */
   constructor(response: ServerResponse, stalling: () => () => void, signal: AbortSignal) {
     this.#response = response;
     this.#stalling = stalling;
+    this.#signal = signal;
     // Of what has not left then, nothing more is heard.
-    signal.addEventListener('abort', () => this.#wake(), { once: true });
+    signal.addEventListener('abort', () => this.#goOn(), { once: true });
   }
 
-  /** Resolves when it may be sent more. */
+  /** Resolves when the bytes have left, or never will. */
   async write(bytes: Buffer): Promise<void> {
-    const taken = deferred();
-    this.#wake = taken.resolve;
-    this.#pending += 1;
-    this.#response.write(bytes, () => {
-      this.#pending -= 1;
-      this.#wake();
-    });
-    if (this.#pending < PENDING_CHUNKS_MAX || this.#response.destroyed) return;
+    const left = deferred();
+    this.#goOn = left.resolve;
+    this.#response.write(bytes, () => left.resolve());
+    if (this.#signal.aborted) return;
     const cancelTimer = this.#stalling();
-    await taken.promise;
+    await left.promise;
     cancelTimer();
   }
 }
