@@ -12,7 +12,7 @@ import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
 import type { MapOutput, PartitionChunk, PartitionRange } from '../../scheduler/contract/index.ts';
 import type { ShuffleChannel } from '../../edge/grpc/index.ts';
 
-const CHUNK = 256 * 1_024;
+const CHUNK = 512 * 1_024;
 const NEVER = new AbortController().signal;
 
 const RANGE: PartitionRange = {

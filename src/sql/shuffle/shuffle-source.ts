@@ -14,7 +14,7 @@ import type { Segment } from './output-index.ts';
 import type { OutputStore } from './output-store.ts';
 
 /** Large enough that a chunk costs little. */
-const CHUNK_BYTES: number = 256 * 1_024;
+const CHUNK_BYTES: number = 512 * 1_024;
 const EMPTY: Buffer = Buffer.alloc(0);
 
 /** What is needed of a store to serve it. */

@@ -1,6 +1,7 @@
 /**
- * A connection whose bytes are read into two large buffers in turn. Node.js would allocate 64 KiB for each read, which costs
- * more than the bytes do. While nobody takes what has come, a buffer's worth waits here and the rest with the sender.
+ * A connection whose bytes are read into two buffers in turn, which are large once much is read. Node.js would allocate 64 KiB
+ * for each read, which costs more than the bytes do. While nobody takes what has come, a buffer's worth waits here and the rest
+ * with the sender.
  */
 import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
@@ -8,11 +9,12 @@ import { connect as connectTls } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import { type Clock, deferred } from '../../../kit/index.ts';
 
-const BUFFER_BYTES: number = 512 * 1_024;
+const SMALL_BUFFER_BYTES: number = 64 * 1_024;
+const LARGE_BUFFER_BYTES: number = 2 ** 20;
 /** With less room, the other buffer is filled. */
-const ROOM_BYTES_MIN: number = 32 * 1_024;
+const ROOM_BYTES_MIN: number = 16 * 1_024;
 /** A reader need not be woken for less, where more will come. */
-export const LARGE_BYTES: number = BUFFER_BYTES - ROOM_BYTES_MIN;
+export const LARGE_BYTES: number = LARGE_BUFFER_BYTES - ROOM_BYTES_MIN;
 /** The only protocol that is offered: whoever does not know it says so at once. */
 const ALPNProtocols = ['http/1.1'];
 
@@ -29,10 +31,12 @@ export interface ByteConnectionOptions {
 export class ByteConnection {
   readonly #socket: Socket;
   readonly #options: ByteConnectionOptions;
-  readonly #buffers: readonly [Buffer, Buffer] = [
-    Buffer.allocUnsafeSlow(BUFFER_BYTES),
-    Buffer.allocUnsafeSlow(BUFFER_BYTES),
+  readonly #buffers: [Buffer, Buffer] = [
+    Buffer.allocUnsafeSlow(SMALL_BUFFER_BYTES),
+    Buffer.allocUnsafeSlow(SMALL_BUFFER_BYTES),
   ];
+  /** What the reader waits for. */
+  #wanted = 0;
   /** The buffer that is filled, and what of it has been filled and not been taken. */
   #at: 0 | 1 = 0;
   #start = 0;
@@ -103,6 +107,7 @@ export class ByteConnection {
    */
   async read(bytesMin: number): Promise<Buffer | null> {
     this.#held = null;
+    this.#wanted = bytesMin;
     for (;;) {
       const taken = this.#take(this.#isClosed ? 1 : bytesMin);
       if (taken !== null) return taken;
@@ -160,12 +165,21 @@ export class ByteConnection {
     this.#end = 0;
   }
 
+  /** The buffer that is filled from now on. */
+  #grow(): void {
+    if (this.#wanted <= this.#buffers[this.#at].length) return;
+    this.#buffers[this.#at] = Buffer.allocUnsafeSlow(LARGE_BUFFER_BYTES);
+  }
+
   /** Returns whether to go on reading. */
   #filled(bytes: number): boolean {
     this.#end += bytes;
-    if (BUFFER_BYTES - this.#end < ROOM_BYTES_MIN) {
+    if (this.#buffers[this.#at].length - this.#end < ROOM_BYTES_MIN) {
       this.#isFull = this.#older !== null || this.#held === this.#other;
-      if (!this.#isFull) this.#turn();
+      if (!this.#isFull) {
+        this.#turn();
+        this.#grow();
+      }
     }
     this.#wake();
     return !this.#isFull;

@@ -20,6 +20,8 @@ export interface PartitionStreamsOptions extends Pick<ConnectionOptions, 'tls' |
 
 /** The other side closes a connection that is idle for 30 seconds. */
 const IDLE_MS = 5_000;
+/** For each node; more are closed when they have been used. */
+const IDLE_MAX = 8;
 const WITHOUT_MAX = 1_000;
 /** The node may have become one of a newer version. */
 const WITHOUT_MS = 600_000;
@@ -147,6 +149,7 @@ export class PartitionStreams {
 
   #keep(address: string, connection: ByteConnection): void {
     const idle = this.#idle.get(address) ?? [];
+    if (idle.length >= IDLE_MAX) return connection.close();
     const entry = {
       connection,
       cancelTimer: this.#options.clock.after(IDLE_MS, () => {
