@@ -288,7 +288,7 @@ test('own outputs are read in place, and a damaged one is lost as well', async (
   const [brought] = await reader.localize(QUERY, [readOf(kept, 0, null)], folder, NEVER);
   expect(brought).toEqual({
     files: [join(kept.folder, 'p0-0.bin')],
-    states: [expect.stringContaining('p0-0.bin') as string],
+    states: [...kept.states.values()].slice(0, 1),
     fetchedBytes: 0,
     localBytes: MIB,
   });
