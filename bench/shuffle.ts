@@ -22,7 +22,7 @@ export const shuffle: Benchmark = {
     'rows of six columns by hash from worker to worker, against DuckDB writing and reading Parquet',
   settings: {
     rows: `lineitem of TPC-H, ${COLUMNS}, read from Parquet by both`,
-    cluster: `${WORKERS} workers with 1 slot, ${WORKERS} partitions; in place, and fetched over gRPC`,
+    cluster: `${WORKERS} workers with 1 slot, ${WORKERS} partitions; in place, and fetched over the network`,
     duckdb: 'COPY to one Parquet file (defaults) and the same sums over it, 2 threads',
   },
   async run(quick, say) {

@@ -15,6 +15,7 @@ const server = await startRpcServer({
   port: 0,
   tls: null,
   services: [shuffleService(() => shuffleSource(store))],
+  streams: { source: () => shuffleSource(store) },
   hasReflection: false,
 });
 process.stdout.write(`${JSON.stringify({ address: server.address, kept })}\n`);

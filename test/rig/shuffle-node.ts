@@ -29,12 +29,17 @@ export interface Serving {
   readonly stop: () => Promise<void>;
 }
 
-export async function serve(source: ShuffleSource): Promise<Serving> {
+/** A node of today, or one that serves no streams. */
+export async function serve(
+  source: ShuffleSource,
+  speaks: 'streams' | 'gRPC' = 'streams',
+): Promise<Serving> {
   const server = await startRpcServer({
     host: '127.0.0.1',
     port: 0,
     tls: null,
     services: [shuffleService(() => source)],
+    ...(speaks === 'gRPC' ? {} : { streams: { source: () => source } }),
     hasReflection: false,
   });
   const stop = (): Promise<void> => server.stop(0);
@@ -42,7 +47,8 @@ export async function serve(source: ShuffleSource): Promise<Serving> {
   return { address: server.address, stop };
 }
 
-export const serveStore = (store: OutputStore): Promise<Serving> => serve(shuffleSource(store));
+export const serveStore = (store: OutputStore, speaks?: 'streams' | 'gRPC'): Promise<Serving> =>
+  serve(shuffleSource(store), speaks);
 
 export function channel(stalledMs?: number): ShuffleChannel {
   const made = new ShuffleChannel({ tls: null, ...(stalledMs === undefined ? {} : { stalledMs }) });

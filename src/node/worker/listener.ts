@@ -78,6 +78,7 @@ export class Listener {
         workerService(() => ({ nodeId, sessionName: listener?.sessionName ?? null })),
         shuffleService(options.shuffle),
       ],
+      ...(options.shuffle === undefined ? {} : { streams: { source: options.shuffle } }),
       tls: tls === undefined ? null : withoutAbsent(tls),
       access: rpcAccess(guard.access),
     });

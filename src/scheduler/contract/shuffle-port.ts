@@ -53,6 +53,7 @@ export interface PartitionRange extends MapOutputKey {
 }
 
 export interface PartitionChunk {
+  /** Valid until the next chunk is asked for. */
   readonly payload: Buffer;
   readonly startOffset: number;
   readonly endOffset: number;

@@ -36,7 +36,7 @@ export async function checksumOf(path: string, signal?: AbortSignal): Promise<Ch
       sum = crc32(buffer.subarray(0, bytesRead), sum);
       bytes += bytesRead;
     }
-    return { bytes, crc32: sum, state: textOf(path, stats) };
+    return { bytes, crc32: sum, state: textOf(stats) };
   } finally {
     await file.close();
   }
@@ -58,7 +58,7 @@ export function checksumNow(path: string): CheckedFile | null {
       if (read === 0) break;
       bytes += read;
     }
-    return { bytes, crc32: crc32(buffer.subarray(0, bytes)), state: textOf(path, stats) };
+    return { bytes, crc32: crc32(buffer.subarray(0, bytes)), state: textOf(stats) };
   } finally {
     closeSync(file);
   }
@@ -67,17 +67,17 @@ export function checksumNow(path: string): CheckedFile | null {
 /** Null if there is no such file, or none that can be read. */
 export function stateNow(path: string): string | null {
   try {
-    return textOf(path, statSync(path, { bigint: true }));
+    return textOf(statSync(path, { bigint: true }));
   } catch {
     return null;
   }
 }
 
-/** A value that changes whenever the file is written to or replaced. */
+/** A value that changes whenever the file is written to or replaced, but not when it is renamed. */
 export async function stateOf(path: string): Promise<string> {
-  return textOf(path, await stat(path, { bigint: true }));
+  return textOf(await stat(path, { bigint: true }));
 }
 
-function textOf(path: string, { size, mtimeNs, ino }: BigIntStats): string {
-  return `${path} ${ino} ${size} ${mtimeNs}`;
+function textOf({ size, mtimeNs, ino }: BigIntStats): string {
+  return `${ino} ${size} ${mtimeNs}`;
 }

@@ -61,7 +61,11 @@ export interface RetainedOutput {
   readonly hash: string;
   readonly kind: OutputKind;
   readonly parts: readonly PartitionInfo[];
+  /** The state of files when their checksums were computed here, by name. */
+  readonly states: FileStates;
 }
+
+type FileStates = ReadonlyMap<string, string>;
 
 const CHECKS_AT_ONCE = 4;
 
@@ -132,8 +136,9 @@ export class OutputStore {
     return {
       folder,
       commit: async (parts, kind, signal, sums = {}) => {
-        const index = await indexed(name, folder, parts, signal, sums);
-        const retained = await this.#commit(index, folder, kind, signal);
+        const states = new Map<string, string>();
+        const index = await indexed(name, folder, parts, { signal, sums, states });
+        const retained = await this.#commit(index, folder, kind, { signal, states });
         isOver = true;
         return retained;
       },
@@ -218,7 +223,7 @@ export class OutputStore {
     index: OutputIndex,
     draft: string,
     kind: OutputKind,
-    signal: AbortSignal | undefined,
+    { signal, states }: { readonly signal: AbortSignal | undefined; readonly states: FileStates },
   ): Promise<RetainedOutput> {
     const hash = writeIndex(draft, index);
     const folder = folderOf(join(await this.#ownFolder(), 'outputs'), index);
@@ -234,6 +239,7 @@ export class OutputStore {
       hash,
       kind,
       parts: index.parts.map(partitionInfo),
+      states,
     };
     this.#keep(retained);
     return retained;
@@ -272,16 +278,25 @@ export class OutputStore {
   }
 }
 
+interface Indexing {
+  readonly signal: AbortSignal | undefined;
+  readonly sums: FileSums;
+  /** Filled with those of files that are read. */
+  readonly states: Map<string, string>;
+}
+
 async function indexed(
   name: OutputName,
   draft: string,
   parts: readonly DraftPartition[],
-  signal: AbortSignal | undefined,
-  sums: FileSums,
+  { signal, sums, states }: Indexing,
 ): Promise<OutputIndex> {
   const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
   const segments = await eachOf(files, CHECKS_AT_ONCE, signal, async (file): Promise<Segment> => {
-    const { bytes, crc32 } = sums[file] ?? (await checksumOf(join(draft, file), signal));
+    const known = sums[file];
+    if (known !== undefined) return { file, bytes: known.bytes, crc32: known.crc32 };
+    const { bytes, crc32, state } = await checksumOf(join(draft, file), signal);
+    states.set(file, state);
     return { file, bytes, crc32 };
   });
   let next = 0;

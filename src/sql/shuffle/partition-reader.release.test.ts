@@ -149,7 +149,7 @@ test('loses only the output of a worker that is killed during a fetch', async ()
       async *fetch(to, range, signal) {
         for await (const chunk of through.fetch(to, range, signal)) {
           yield chunk;
-          if (chunk.endOffset === 10 * MIB) child.kill('SIGKILL');
+          if (chunk.endOffset >= 10 * MIB) child.kill('SIGKILL');
         }
       },
     },
@@ -227,7 +227,8 @@ test.each([
   const source = changed(shuffleSource(store), (chunk, sent) =>
     sent === 1 ? change(chunk) : chunk,
   );
-  const { address } = await serve(source);
+  // A stream is cut there by its sender.
+  const { address } = await serve(source, 'gRPC');
   const read = readOf(kept, 0, address);
   const brought = localized(farReader(), [read]);
   await expect(brought).rejects.toMatchObject({ code: 'input_lost' });
@@ -287,7 +288,7 @@ test('own outputs are read in place, and a damaged one is lost as well', async (
   const [brought] = await reader.localize(QUERY, [readOf(kept, 0, null)], folder, NEVER);
   expect(brought).toEqual({
     files: [join(kept.folder, 'p0-0.bin')],
-    states: [expect.stringContaining('p0-0.bin') as string],
+    states: [...kept.states.values()].slice(0, 1),
     fetchedBytes: 0,
     localBytes: MIB,
   });

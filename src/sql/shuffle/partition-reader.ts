@@ -15,7 +15,7 @@ import { Fetcher } from './fetcher.ts';
 import type { FetcherOptions } from './fetcher.ts';
 import { readIndex, readIndexNow } from './output-index.ts';
 import type { OutputIndex, Segment } from './output-index.ts';
-import type { OutputStore } from './output-store.ts';
+import type { OutputStore, RetainedOutput } from './output-store.ts';
 import { PartitionLostError } from './partition-lost.ts';
 
 export interface PartitionReaderOptions extends FetcherOptions {
@@ -96,7 +96,7 @@ export class PartitionReader {
     const { own, mayReadInPlace } = this.#options;
     const retained = own?.find({ query, task: at.task, fence: at.fence }) ?? null;
     if (retained !== null && retained.hash === at.index) {
-      const here = await this.#inPlace(read, retained.folder, retained.index, signal);
+      const here = await this.#inPlace(read, retained, signal);
       return { ...here, fetchedBytes: 0, localBytes: part.bytes };
     }
     const look = this.#isNear(at.folder) ? readIndexNow : readIndex;
@@ -113,14 +113,14 @@ export class PartitionReader {
 
   async #inPlace(
     read: PartitionRead,
-    folder: string,
-    index: OutputIndex,
+    { folder, index, states: written }: RetainedOutput,
     signal: AbortSignal,
   ): Promise<Checked> {
     const segments = segmentsOf(read, index);
     const files = segments.map(({ file }) => join(folder, file));
-    const states = await eachOf(files, SEGMENTS_AT_ONCE, signal, async (path, at) => {
-      const known = this.#checked.get(path);
+    const states = await eachOf(segments, SEGMENTS_AT_ONCE, signal, async ({ file }, at) => {
+      const path = join(folder, file);
+      const known = this.#checked.get(path) ?? written.get(file);
       if (known !== undefined && known === stateNow(path)) return known;
       const state = await checkedSegment(read, at, path, { signal, isOwn: true });
       this.#checked.set(path, state);

@@ -12,7 +12,7 @@ import type { NodeId, SessionId } from '../../scheduler/core/index.ts';
 import type { MapOutput, PartitionChunk, PartitionRange } from '../../scheduler/contract/index.ts';
 import type { ShuffleChannel } from '../../edge/grpc/index.ts';
 
-const CHUNK = 256 * 1_024;
+const CHUNK = 512 * 1_024;
 const NEVER = new AbortController().signal;
 
 const RANGE: PartitionRange = {
@@ -41,7 +41,7 @@ async function chunks(
 async function served(partitions: readonly (readonly Buffer[])[]) {
   const store = await openStore();
   await keep(store, 's3.1', partitions, 5);
-  const { address } = await serveStore(store);
+  const { address } = await serveStore(store, 'gRPC');
   const through = channel();
   return (given: Partial<PartitionRange> = {}) => chunks(through, address, given);
 }

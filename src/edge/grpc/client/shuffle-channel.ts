@@ -1,9 +1,10 @@
 /**
- * Fetches data that other workers retain. One connection per address, shared by all fetches. A call is tried
- * once: the caller knows where to resume.
+ * Fetches data that other workers retain: as plain streams, and over gRPC where there are none, on one connection per address.
+ * A call is tried once: the caller knows where to resume.
  */
 import type { ServiceError } from '@grpc/grpc-js';
-import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts';
+import { isMillraceError } from '../../../scheduler/core/index.ts';
+import type { MillraceError } from '../../../scheduler/core/index.ts';
 import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
 import { decodeChunk } from '../codec/partition-chunk.ts';
 import { toWireMapOutput, toWireRange } from '../codec/shuffle.ts';
@@ -18,6 +19,7 @@ import type {
 import { errorOfStatus } from '../status.ts';
 import { Connections } from './connections.ts';
 import type { ConnectionOptions } from './connections.ts';
+import { PartitionStreams, stalled } from './partition-streams.ts';
 
 export interface ShuffleChannelOptions extends ConnectionOptions {
   readonly clock?: Clock;
@@ -32,6 +34,7 @@ const WINDOW_BYTES: number = 8 * 2 ** 20;
 
 export class ShuffleChannel implements RemoteShuffle {
   readonly #connections: Connections;
+  readonly #streams: PartitionStreams;
   readonly #clock: Clock;
   readonly #stalledMs: number;
 
@@ -39,11 +42,27 @@ export class ShuffleChannel implements RemoteShuffle {
     this.#connections = new Connections({ windowBytes: WINDOW_BYTES, ...options });
     this.#clock = options.clock ?? systemClock;
     this.#stalledMs = options.stalledMs ?? STALLED_MS;
+    this.#streams = new PartitionStreams({
+      ...options,
+      clock: this.#clock,
+      stalledMs: this.#stalledMs,
+    });
   }
 
   /** At the pace of the reader. Throws `unreachable` when the connection fails or nothing comes, the signal's
    * reason when it aborts, and what the other side throws. */
   async *fetch(
+    address: string,
+    range: PartitionRange,
+    signal: AbortSignal,
+  ): AsyncIterable<PartitionChunk> {
+    signal.throwIfAborted();
+    const stream = await this.#streams.fetch(address, range, signal);
+    yield* stream ?? this.#overGrpc(address, range, signal);
+  }
+
+  /** From a node that serves no streams. */
+  async *#overGrpc(
     address: string,
     range: PartitionRange,
     signal: AbortSignal,
@@ -109,6 +128,7 @@ export class ShuffleChannel implements RemoteShuffle {
   }
 
   close(): void {
+    this.#streams.close();
     this.#connections.close();
   }
 }
@@ -117,11 +137,4 @@ export class ShuffleChannel implements RemoteShuffle {
 function errorOfCall(thrown: unknown, address: string): MillraceError {
   if (isMillraceError(thrown)) return thrown;
   return errorOfStatus(thrown as ServiceError, address);
-}
-
-function stalled(address: string): MillraceError {
-  return new MillraceError({
-    code: 'unreachable',
-    what: `The worker at ${address} stopped sending data.`,
-  });
 }

@@ -3,12 +3,16 @@ import { setMaxListeners } from 'node:events';
 import { logVerbosity, Server, ServerCredentials, setLogVerbosity } from '@grpc/grpc-js';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import { type Clock, deferred, systemClock } from '../../../kit/index.ts';
-import { channelOptions, STOP_GRACE_MS, STREAMS_MAX } from '../limits.ts';
+import { channelOptions, STALLED_READER_MS, STOP_GRACE_MS, STREAMS_MAX } from '../limits.ts';
 import type { KeepAlive } from '../limits.ts';
+import type { ShuffleSource } from '../../../scheduler/contract/index.ts';
 import { cannotListen } from '../../security/index.ts';
 import { accessInterceptor } from './access.ts';
 import type { AccessCheck } from './access.ts';
+import { openFront } from './front.ts';
+import type { Front } from './front.ts';
 import { type RpcService, tolerant } from './handlers.ts';
+import { partitionStreams } from './partition-streams.ts';
 
 /** PEM texts. */
 export interface ServerTls {
@@ -31,8 +35,21 @@ export interface RpcServerOptions {
   readonly requestBytesMax?: number;
   /** Whether it serves gRPC reflection; the default is yes. */
   readonly hasReflection?: boolean;
+  /** Absent where no outputs are served as plain streams. */
+  readonly streams?: StreamsOptions;
   readonly clock?: Clock;
 }
+
+export interface StreamsOptions {
+  readonly source: () => ShuffleSource | null;
+  /** How long a connection may take to say what it is for. */
+  readonly silentMs?: number;
+  /** How long a reader may take nothing. */
+  readonly stalledMs?: number;
+}
+
+/** Of connections that have said nothing yet. */
+const SILENT_MS = 10_000;
 
 export interface RpcServer {
   readonly port: number;
@@ -66,7 +83,8 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
     (await import('./reflection.ts')).addReflection(server, names);
   }
   const health = addHealth(server, names);
-  const port = await bind(server, options);
+  const front = await frontOf(server, life.signal, options);
+  const port = front?.port ?? (await bind(server, options));
   const setServing = (isServing: boolean, service?: string): void => {
     for (const name of service === undefined ? ['', ...names] : [service]) {
       health.set(name, isServing);
@@ -80,7 +98,8 @@ export async function startRpcServer(options: RpcServerOptions): Promise<RpcServ
     stop(graceMs = STOP_GRACE_MS) {
       setServing(false);
       life.abort();
-      stopped ??= shutDown(server, clock, graceMs);
+      front?.stop();
+      stopped ??= shutDown(server, clock, graceMs).then(() => front?.close());
       return stopped;
     },
   };
@@ -104,6 +123,31 @@ function bind(server: Server, options: RpcServerOptions): Promise<number> {
     else bound.reject(cannotListen(authority(host, port), fault));
   });
   return bound.promise;
+}
+
+/** Where streams are served, the port is not gRPC's own. */
+async function frontOf(
+  server: Server,
+  life: AbortSignal,
+  { host, port, tls, access, streams, clock = systemClock }: RpcServerOptions,
+): Promise<Front | null> {
+  if (streams === undefined) return null;
+  const { source, silentMs = SILENT_MS, stalledMs = STALLED_READER_MS } = streams;
+  // What is wrong with the certificate is found here.
+  serverCredentials(tls);
+  const grpc = server.createConnectionInjector(ServerCredentials.createInsecure());
+  try {
+    return await openFront({
+      ...{ host, port, tls, silentMs },
+      toGrpc: (socket) => grpc.injectConnection(socket),
+      streams: partitionStreams({ source, access, life, clock, stalledMs }),
+    });
+  } catch (error) {
+    throw cannotListen(
+      authority(host, port),
+      error instanceof Error ? error : new Error(String(error)),
+    );
+  }
 }
 
 function serverCredentials(tls: ServerTls | null): ServerCredentials {

@@ -11,7 +11,7 @@ import type {
   RegisterMapOutputRequest,
 } from '../gen/millrace/v1/shuffle.ts';
 import { STALLED_READER_MS } from '../limits.ts';
-import type { ShuffleSource } from '../../../scheduler/contract/index.ts';
+import type { PartitionChunk, ShuffleSource } from '../../../scheduler/contract/index.ts';
 import { type RpcService, streaming, unary } from './handlers.ts';
 import { boundSession } from './session-binding.ts';
 
@@ -26,7 +26,7 @@ export function shuffleService(source: () => ShuffleSource | null = () => null):
       ...ShuffleServiceService,
       fetchShufflePartition: {
         ...ShuffleServiceService.fetchShufflePartition,
-        responseSerialize: encodeChunk,
+        responseSerialize: (message: Buffer) => message,
       },
     },
     handlers: (life): UntypedServiceImplementation => ({
@@ -43,10 +43,15 @@ export function shuffleService(source: () => ShuffleSource | null = () => null):
           pendingMax: PENDING_CHUNKS_MAX,
         },
         (request: FetchShufflePartitionRequest, signal) =>
-          present().fetch(fromWireRange(request), signal),
+          encoded(present().fetch(fromWireRange(request), signal)),
       ),
     }),
   };
+}
+
+/** At once: the payload of a chunk is not for longer. */
+async function* encoded(chunks: AsyncIterable<PartitionChunk>): AsyncGenerator<Buffer> {
+  for await (const chunk of chunks) yield encodeChunk(chunk);
 }
 
 function refuse(): never {
