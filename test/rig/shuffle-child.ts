@@ -8,8 +8,8 @@ import { OutputStore, shuffleSource } from '../../src/sql/shuffle/index.ts';
 const [folder = '', size = '10'] = process.argv.slice(2);
 const store = await OutputStore.open({ folder });
 const draft = await store.begin({ query: 'query-1' as JobId, task: 's0.0', fence: 1 });
-await writeFile(join(draft.folder, 'p0'), Buffer.alloc(Number(size), 7));
-const kept = await draft.commit([{ rows: 1, files: ['p0'] }], 'inner');
+await writeFile(join(draft.folder, '0-0.parquet'), Buffer.alloc(Number(size), 7));
+const kept = await draft.commit([{ rows: 1, files: ['0-0.parquet'] }], 'inner');
 const server = await startRpcServer({
   host: '127.0.0.1',
   port: 0,

@@ -72,7 +72,7 @@ export async function keep(
   const draft = await store.begin({ query: QUERY, task, ...named });
   const parts = [];
   for (const [at, segments] of partitions.entries()) {
-    const files = segments.map((_, segment) => `p${at}-${segment}.bin`);
+    const files = segments.map((_, segment) => `${at}-${segment}.parquet`);
     for (const [segment, bytes] of segments.entries()) {
       await writeFile(join(draft.folder, files[segment] ?? ''), bytes);
     }

@@ -1,11 +1,11 @@
 /**
- * The outputs that this worker retains. A task writes into a draft; committing it writes the index and renames the
- * folder, so an output exists completely or not at all. Nothing survives the process: outputs of a process that has
+ * The outputs that this worker retains. A task writes into a draft; committing it renames the folder, so an output exists
+ * completely or not at all. Nothing survives the process: outputs of a process that has
  * ended are recomputed.
  */
 import { mkdirSync, mkdtempSync, renameSync } from 'node:fs';
 import { mkdir, rm, rmdir } from 'node:fs/promises';
-import { dirname, join, relative, resolve } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../scheduler/core/index.ts';
 import type { JobId } from '../../scheduler/core/index.ts';
 import { type Clock, PRIVATE_FOLDER, eachOf, systemClock } from '../../kit/index.ts';
@@ -15,7 +15,7 @@ import { checksumOf } from './checksum.ts';
 import type { Checksum } from './checksum.ts';
 import { checkedName, folderOf, nameOf, textOf } from './output-name.ts';
 import type { OutputName } from './output-name.ts';
-import { bytesOf, indexOf, isPlain, partitionInfo, writeIndex } from './output-index.ts';
+import { bytesOf, hashOf, indexOf, partitionInfo, segmentFile } from './output-index.ts';
 import type { OutputIndex, Segment } from './output-index.ts';
 import { TOUCH_MS, makeOwnFolder, sweep, touchOwner } from './owner.ts';
 
@@ -29,7 +29,7 @@ export interface OutputStoreOptions {
   readonly clock?: Clock;
 }
 
-/** What a task has written: the files of each partition, in order. */
+/** What a task has written: the files of each partition, in order and named by it, see `segmentFile`. */
 export interface DraftPartition {
   readonly rows: number;
   readonly files: readonly string[];
@@ -225,7 +225,7 @@ export class OutputStore {
     kind: OutputKind,
     { signal, states }: { readonly signal: AbortSignal | undefined; readonly states: FileStates },
   ): Promise<RetainedOutput> {
-    const hash = writeIndex(draft, index);
+    const hash = hashOf(index);
     const folder = folderOf(join(await this.#ownFolder(), 'outputs'), index);
     signal?.throwIfAborted();
     try {
@@ -291,7 +291,9 @@ async function indexed(
   parts: readonly DraftPartition[],
   { signal, sums, states }: Indexing,
 ): Promise<OutputIndex> {
-  const files = parts.flatMap((part) => part.files.map((file) => fileIn(draft, file)));
+  const files = parts.flatMap((part, partition) =>
+    part.files.map((file, segment) => checkedFile(file, segmentFile(partition, segment))),
+  );
   const segments = await eachOf(files, CHECKS_AT_ONCE, signal, async (file): Promise<Segment> => {
     const known = sums[file];
     if (known !== undefined) return { file, bytes: known.bytes, crc32: known.crc32 };
@@ -313,11 +315,10 @@ function bytesIn(index: OutputIndex): number {
   return index.parts.reduce((sum, { segments }) => sum + bytesOf(segments), 0);
 }
 
-/** Relative to the draft, and inside it. */
-function fileIn(draft: string, file: string): string {
-  const path = relative(draft, resolve(draft, file));
-  if (isPlain(path)) return path;
-  throw new MillraceError({ code: 'invariant', what: `${file} is outside of the draft folder.` });
+function checkedFile(file: string, expected: string): string {
+  if (file === expected) return file;
+  const what = `A segment was written to ${file} instead of ${expected}.`;
+  throw new MillraceError({ code: 'invariant', what });
 }
 
 async function remove(folder: string): Promise<void> {

@@ -104,8 +104,8 @@ test('a file that was cut short is an error and never an empty input', async () 
   const store = await openStore();
   const { address } = await serveStore(store);
   const kept = await keep(store, 's0.0', [[bytes(2 * MIB)], [bytes(100)]]);
-  await truncate(join(kept.folder, 'p0-0.bin'), MIB);
-  await rm(join(kept.folder, 'p1-0.bin'));
+  await truncate(join(kept.folder, '0-0.parquet'), MIB);
+  await rm(join(kept.folder, '1-0.parquet'));
   for (const partition of [0, 1]) {
     const read = readOf(kept, partition, address);
     const brought = localized(farReader(), [read]);
@@ -287,7 +287,7 @@ test('own outputs are read in place, and a damaged one is lost as well', async (
   const folder = await temporaryFolder();
   const [brought] = await reader.localize(QUERY, [readOf(kept, 0, null)], folder, NEVER);
   expect(brought).toEqual({
-    files: [join(kept.folder, 'p0-0.bin')],
+    files: [join(kept.folder, '0-0.parquet')],
     states: [...kept.states.values()].slice(0, 1),
     fetchedBytes: 0,
     localBytes: MIB,
@@ -321,7 +321,7 @@ test('many segments of a visible folder are linked, each is checked, and they st
   const brought = await reader.localize(QUERY, [read], folder, NEVER);
   expect((await contentOf(brought))[0]?.equals(Buffer.concat(segments))).toBe(true);
   expect(brought[0]).toMatchObject({ fetchedBytes: 0, localBytes: read.part.bytes });
-  const path = join(kept.folder, 'p0-7.bin');
+  const path = join(kept.folder, '0-7.parquet');
   await writeFile(path, bytes(1_007, 99));
   const damaged = localized(reader, [read]);
   await expect(damaged).rejects.toThrow('The checksum of segment 7 is wrong.');
@@ -382,13 +382,13 @@ test('verifies an own output again after it changed', async () => {
   await expect(localize()).rejects.toMatchObject({ code: 'input_lost', task: 's0.0' });
 });
 
-test('ignores a folder of the same name with another index', async () => {
+test('looks into no folder where none is named', async () => {
   const theirs = await openStore();
   const { address } = await serveStore(theirs);
   const reader = new PartitionReader({ own: null, mayReadInPlace: true, channel: channel() });
   const kept = await keep(theirs, 's0.0', [[bytes(10)]]);
   const read = readOf(kept, 0, address);
-  const elsewhere: PartitionRead = { ...read, at: { ...read.at, index: 'another' } };
+  const elsewhere: PartitionRead = { ...read, at: { ...read.at, folder: '' } };
   const brought = await localized(reader, [elsewhere]);
   expect(brought[0]).toMatchObject({ fetchedBytes: 10, localBytes: 0 });
 });

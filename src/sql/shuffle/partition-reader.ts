@@ -13,7 +13,7 @@ import type { PartitionRead } from '../plan/index.ts';
 import { checksumNow, checksumOf, stateNow, stateOf } from './checksum.ts';
 import { Fetcher } from './fetcher.ts';
 import type { FetcherOptions } from './fetcher.ts';
-import { readIndex, readIndexNow } from './output-index.ts';
+import { segmentFile } from './output-index.ts';
 import type { OutputIndex, Segment } from './output-index.ts';
 import type { OutputStore, RetainedOutput } from './output-store.ts';
 import { PartitionLostError } from './partition-lost.ts';
@@ -99,11 +99,10 @@ export class PartitionReader {
       const here = await this.#inPlace(read, retained, signal);
       return { ...here, fetchedBytes: 0, localBytes: part.bytes };
     }
-    const look = this.#isNear(at.folder) ? readIndexNow : readIndex;
-    const seen = mayReadInPlace ? look(at.folder, at.index) : null;
-    const [pathOf, index] = await Promise.all([paths(), seen]);
-    if (index !== null) {
-      const linked = await this.#linked(read, index, pathOf, signal);
+    const pathOf = await paths();
+    // Without a folder it is with a worker of another make.
+    if (mayReadInPlace && at.folder !== '') {
+      const linked = await this.#linked(read, pathOf, signal);
       if (linked !== null) return { ...linked, fetchedBytes: 0, localBytes: part.bytes };
     }
     const files = await this.#fetcher.fetch(query, read, pathOf, signal);
@@ -130,21 +129,16 @@ export class PartitionReader {
   }
 
   /**
-   * Returns null if the segments cannot be linked, because they are on another disk or are just being removed. A link
-   * stays readable when the other worker removes the file.
+   * Returns null if the segments cannot be linked, because their folder is not visible here, or on another disk, or is just
+   * being removed. A link stays readable when the other worker removes the file.
    */
-  async #linked(
-    read: PartitionRead,
-    index: OutputIndex,
-    pathOf: PathOf,
-    signal: AbortSignal,
-  ): Promise<Checked | null> {
-    const segments = segmentsOf(read, index);
-    const files = segments.map((_, at) => pathOf(at));
-    const linked = this.#isNear(read.at.folder) ? linkSync : link;
+  async #linked(read: PartitionRead, pathOf: PathOf, signal: AbortSignal): Promise<Checked | null> {
+    const { at: place, partition, part } = read;
+    const makeLink = this.#isNear(place.folder) ? linkSync : link;
+    const files = part.segments.map((_, at) => pathOf(at));
     try {
-      await eachOf(segments, SEGMENTS_AT_ONCE, signal, async ({ file }, at) =>
-        linked(join(read.at.folder, file), pathOf(at)),
+      await eachOf(files, SEGMENTS_AT_ONCE, signal, async (file, at) =>
+        makeLink(join(place.folder, segmentFile(partition, at)), file),
       );
     } catch {
       signal.throwIfAborted();

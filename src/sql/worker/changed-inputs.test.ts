@@ -21,8 +21,8 @@ function engines(during: During = () => Promise.resolve()): Engines {
   const engine = {
     run: async (order: FragmentRequest) => {
       await during(order);
-      await writeFile(join(order.folder, '0.parquet'), bytes(100));
-      const parts = [{ rows: 100, files: ['0.parquet'] }];
+      await writeFile(join(order.folder, '0-0.parquet'), bytes(100));
+      const parts = [{ rows: 100, files: ['0-0.parquet'] }];
       return { parts, rows: null, sums: {}, rowsIn: 0, rowsOut: 100, runMs: 1, spilledBytes: 0 };
     },
     async *rows() {},
@@ -81,7 +81,7 @@ test('blames the input, not the engine, if the input was damaged', async () => {
 test('verifies a broadcast input in each task', async () => {
   const { node, output } = await made(() => Promise.resolve());
   await node.run(reading(output, 'all'), context('s1.0'));
-  await rm(join(output.at.folder, '0.parquet'));
+  await rm(join(output.at.folder, '0-0.parquet'));
   const error = await thrownBy(() => node.run(reading(output, 'all'), context('s1.1')));
   expect(error).toBeInstanceOf(InputLostError);
 });

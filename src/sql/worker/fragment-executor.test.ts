@@ -58,8 +58,11 @@ const writing =
   async ({ folder }) => {
     const parts = [];
     for (const [at, content] of contents.entries()) {
-      if (content !== null) await writeFile(join(folder, `${at}.parquet`), content);
-      parts.push({ rows: content?.length ?? 0, files: content === null ? [] : [`${at}.parquet`] });
+      if (content !== null) await writeFile(join(folder, `${at}-0.parquet`), content);
+      parts.push({
+        rows: content?.length ?? 0,
+        files: content === null ? [] : [`${at}-0.parquet`],
+      });
     }
     const rowsOut = parts.reduce((sum, part) => sum + part.rows, 0);
     return { parts, rows, sums: {}, rowsIn: 3, rowsOut, runMs: 1, spilledBytes: 0 };
@@ -143,7 +146,7 @@ test('a fragment keeps its partitions and says where they are', async () => {
     [0, 0, 0],
     [50, 50, 1],
   ]);
-  await access(join(result.at.folder, 'index.json'));
+  await access(join(result.at.folder, '2-0.parquet'));
   expect(engines.out()).toBe(0);
   // Nobody asks for the rows of what stages hand to each other.
   expect(engines.orders[0]?.rowsMax).toBeUndefined();
@@ -183,7 +186,7 @@ test('inputs that lie here are read where they lie, and no folder is made for th
     const reads = [readOf(output, 0), readOf(output, 1)];
     await node.run(reading(reads, mode), context(mode === 'all' ? 's1.1' : 's1.0'));
     expect(seen.at(-1)).toEqual({
-      inputs: { x0: [join(output.at.folder, '0.parquet')] },
+      inputs: { x0: [join(output.at.folder, '0-0.parquet')] },
       tmp: ['dra'],
     });
   }
@@ -268,7 +271,7 @@ test('a result whose rows are too many travels without them', async () => {
 
 test('sums that the engine has made are those of the output, and the others are made here', async () => {
   const engines = enginesThat(async (order, signal) => {
-    const sums = { '0.parquet': { bytes: 100, crc32: 12_345 } };
+    const sums = { '0-0.parquet': { bytes: 100, crc32: 12_345 } };
     return { ...(await writing([bytes(100), bytes(50)])(order, signal)), sums };
   });
   const node = await fragmentNode({ engines });
