@@ -133,6 +133,15 @@ test.each(Object.entries(OTHERS))(
   },
 );
 
+test('rows without names, values without a type and columns of the same name are as in a file', async () => {
+  const sql = `SELECT row(1, 'a') AS r, NULL AS n, [row(2, NULL)] AS l, 5::UTINYINT AS n, {'k': [MAP {'a': 1.5}]} AS s`;
+  const types = (await fixture.query(`DESCRIBE ${sql}`)).map(([, type]) => String(type));
+  const { output, columns, files } = await made(sql, types);
+  expect(output.rows).toHaveLength(1);
+  for (const of of [files.few, files.all])
+    expect(output.rows).toEqual(rowsIn(await read(of, columns, 'json')));
+});
+
 test('a zero with a sign is in a file too, because JSON loses it', async () => {
   for (const type of ['DOUBLE', 'FLOAT']) {
     const { output, columns, files } = await made(`SELECT '-0.0'::${type}`, [type]);
