@@ -1,8 +1,8 @@
 /** Plans a statement without running it, in an instance that is locked to files that it may name as tables. */
-import { quotedText } from '../../plan/index.ts';
+import { quotedText, smallQuery } from '../../plan/index.ts';
 import type {
-  BindAnswer,
-  BindCall,
+  DistributeAnswer,
+  DistributeCall,
   Fault,
   OperatorsCall,
   PlanAnswer,
@@ -16,7 +16,7 @@ import { withPivotLists } from '../sql/pivot.ts';
 import { sqlTime } from '../sql/sql-time.ts';
 import { statementFault } from '../sql/statement-tree.ts';
 import { readsClock } from '../sql/volatility.ts';
-import { boundTypes, lookedUp } from './bind.ts';
+import { answerOf, bound, distributed } from './distribute.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
@@ -66,22 +66,21 @@ export class Planner {
     }
   }
 
-  /** Runs in the instance in which the statement was planned, which is open already. */
-  async bind(work: Work, call: BindCall): Promise<BindAnswer> {
-    const { sessions, release } = await this.#take(call);
+  async distribute(work: Work, call: DistributeCall): Promise<DistributeAnswer> {
+    const { sessions, release } = await this.#take(call, call.readsData);
     try {
       work.checkAborted();
-      const { statement, lookups } = call;
-      const [first, second] = [
-        await zoned(work, sessions, call),
-        lookups === null ? null : await zoned(work, sessions, call),
-      ];
-      const [bound, keys] = await together([
-        boundTypes(first, statement),
-        second === null || lookups === null ? null : lookedUp(second, lookups),
-        null,
-      ]);
-      return 'fault' in bound || keys === null ? bound : { ...bound, keys };
+      const connect = (): Promise<SessionConnection> => zoned(work, sessions, call);
+      const { smallBytes, ...answer } = await planned(connect, call, this.#duckdb);
+      work.checkAborted();
+      const { sql, settings, pinned: tables } = call;
+      const input = { ...answer, sql, settings, tables };
+      if (smallBytes !== undefined)
+        return answerOf(smallQuery({ ...input, logical: null }, smallBytes), [], true);
+      const made = await distributed(input, (plan) => bound(connect, plan, tables));
+      // A missing plan or estimate may have a transient cause.
+      const isWhole = answer.plan !== null && answer.estimates !== null;
+      return { ...made, isSound: made.isSound && isWhole };
     } finally {
       release();
     }
@@ -130,7 +129,7 @@ async function zoned(
  */
 async function planned(
   connect: () => Promise<SessionConnection>,
-  { sql, timeZone, tables, functions, small }: PlanCall,
+  { sql, timeZone, tables, functions, small }: Omit<PlanCall, 'name'>,
   duckdb: string,
 ): Promise<PlanAnswer> {
   const used: SessionConnection[] = [];
