@@ -9,18 +9,17 @@
  */
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import type { HostAnswer, HostRequest } from '../../tasks/executors/index.ts';
-import type { SplitQueryInput, SplitQueryResult } from '../plan/index.ts';
 import type { Fragment, SessionValues, StageOutput } from '../plan/index.ts';
 import type {
   Cluster,
   TableLines,
   FileRange,
   FragmentTask,
-  KeyLookup,
   KeySummary,
   PinnedTable,
+  PlanSettings,
+  QueryPlan,
   ResultColumn,
-  Stage,
 } from '../plan/index.ts';
 import type { FoundCall } from './sql/operator-calls.ts';
 
@@ -124,10 +123,8 @@ export interface PlanningEngine extends Engine {
   /** The outermost calls of these operators in a statement. */
   operators(request: OperatorsRequest, signal: AbortSignal): Promise<readonly FoundCall[]>;
   plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer>;
-  /** Binds the fragments of these stages as a worker would, over relations without rows. */
-  bind(request: BindRequest, signal: AbortSignal): Promise<BoundTypes | { readonly fault: string }>;
-  /** Splits a large plan. A small one is split faster than it is sent. */
-  split(input: SplitQueryInput, signal: AbortSignal, caller?: string): Promise<SplitQueryResult>;
+  /** Plans a statement and splits it into stages, whose fragments DuckDB has bound as a worker will. */
+  distribute(request: DistributeRequest, signal: AbortSignal): Promise<DistributedQuery>;
 }
 
 export interface TableSource {
@@ -189,23 +186,16 @@ export interface PlanRequest {
   readonly caller?: string;
 }
 
-export interface BindRequest {
-  readonly stages: readonly Pick<Stage, 'fragment' | 'output'>[];
-  /** What is looked up meanwhile. */
-  readonly lookups?: readonly KeyLookup[];
-  /** The tables and functions of the planned statement. */
-  readonly tables: readonly PinnedTable[];
-  readonly functions?: readonly FunctionSignature[];
-  readonly scope?: PlanRequest['scope'];
-  readonly timeZone: string;
-  readonly caller?: string;
+export interface DistributeRequest extends PlanRequest {
+  readonly settings: PlanSettings;
 }
 
-/** For each stage the types of its columns in order, then the type of one more column. */
-export interface BoundTypes {
-  readonly types: readonly string[];
-  /** For each lookup its keys in ascending order; null if there are none, or too many, or if they could not be read. */
-  readonly keys?: readonly (readonly number[] | null)[];
+export interface DistributedQuery {
+  readonly plan: QueryPlan;
+  /** Unexpected errors, for the server's log. */
+  readonly faults: readonly string[];
+  /** It would be the same the next time: nothing failed that may have a transient cause. */
+  readonly isSound: boolean;
 }
 
 export interface LogicalAnswer {

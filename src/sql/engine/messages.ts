@@ -1,8 +1,8 @@
 /** The messages between an engine and its child process. The parent writes the SQL, the child runs it. */
 import type { ErrorCode } from '../../scheduler/core/index.ts';
-import type { KeySummary, SplitQueryInput } from '../plan/index.ts';
+import type { KeySummary, PinnedTable, PlanSettings } from '../plan/index.ts';
 import type {
-  BoundTypes,
+  DistributedQuery,
   EngineLimits,
   FragmentOutput,
   FunctionSignature,
@@ -224,26 +224,25 @@ export interface TableBytes {
   readonly columns: readonly (readonly [name: string, bytes: number])[] | null;
 }
 
-/** Binds a statement in the instance of a plan, without running it. */
-export interface BindCall extends Omit<PlanCall, 'name' | 'sql' | 'small' | 'readsData'> {
-  readonly name: 'bind';
-  /** Begins with DESCRIBE. */
-  readonly statement: string;
-  /** Returns a text for each lookup: a list of numbers as JSON, or NULL. Null for none. */
-  readonly lookups: string | null;
+/** Plans a statement, splits the plan and binds its fragments. */
+export interface DistributeCall extends Omit<PlanCall, 'name'> {
+  readonly name: 'distribute';
+  readonly pinned: readonly PinnedTable[];
+  readonly settings: PlanSettings;
+}
+
+export interface DistributeAnswer extends Omit<DistributedQuery, 'plan'> {
+  /** As JSON. */
+  readonly plan: string;
 }
 
 export type BindAnswer = BoundTypes | { readonly fault: string };
 
-export interface SplitCall {
-  readonly name: 'split';
-  readonly input: SplitQueryInput;
-}
-
-export interface SplitAnswer {
-  /** As JSON. */
-  readonly plan: string;
-  readonly faults: readonly string[];
+/** For each stage the types of its columns in order, then the type of one more column. */
+export interface BoundTypes {
+  readonly types: readonly string[];
+  /** For each lookup its keys in ascending order; null if there are none, or too many, or if they could not be read. */
+  readonly keys?: readonly (readonly number[] | null)[];
 }
 
 export type PlanAnswer = Omit<LogicalAnswer, 'sql'>;
@@ -254,8 +253,7 @@ export type EngineCall =
   | DescribeCall
   | OperatorsCall
   | PlanCall
-  | BindCall
-  | SplitCall;
+  | DistributeCall;
 
 export interface Answers {
   readonly fragment: FragmentAnswer;
@@ -263,8 +261,7 @@ export interface Answers {
   readonly describe: TableDescription;
   readonly operators: readonly FoundCall[];
   readonly plan: PlanAnswer;
-  readonly bind: BindAnswer;
-  readonly split: SplitAnswer;
+  readonly distribute: DistributeAnswer;
 }
 
 /** DuckDB's parser counts characters; everything else in DuckDB counts UTF-8 bytes. */

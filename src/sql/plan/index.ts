@@ -35,7 +35,7 @@ export type { OperatorStep } from './distribute/compose-plan.ts';
 export { placeholderSelect, placeholderTable } from './distribute/placeholder.ts';
 export { TEXT_SHARE } from './distribute/distribute-scan.ts';
 export { splitQuery } from './distribute/split-query.ts';
-export type { SplitQueryInput, SplitQueryResult } from './distribute/split-query.ts';
+export type { SplitQueryInput } from './distribute/split-query.ts';
 export { planQuery, smallQuery } from './distribute/plan-query.ts';
 export type { PlanInput } from './distribute/plan-query.ts';
 export { rowRanges, wholeFiles } from './distribute/scan-splits.ts';

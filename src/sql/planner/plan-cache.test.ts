@@ -6,7 +6,7 @@ import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest'
 import { samplePlan } from '../../../test/rig/query-job.ts';
 import { checkedSettings } from '../../scheduler/core/index.ts';
 import { startPlanningEngine } from '../engine/index.ts';
-import type { LogicalAnswer, PlanRequest, PlanningEngine } from '../engine/index.ts';
+import type { PlanRequest, PlanningEngine } from '../engine/index.ts';
 import type { OperatorDeclaration } from '../../scheduler/core/index.ts';
 import type { PinnedTable, QueryPlan } from '../plan/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
@@ -59,7 +59,7 @@ describe('a statement that was planned before', () => {
   let table: PinnedTable;
   /** What DuckDB was asked. */
   let asked: PlanRequest[];
-  let answers: LogicalAnswer[];
+  let answers: QueryPlan[];
   let slots: number;
   let declared: OperatorDeclaration[];
   let planner: SqlPlanner;
@@ -109,14 +109,13 @@ describe('a statement that was planned before', () => {
         resolve: () => Promise.resolve(tables()),
       },
       engine: {
-        plan: async (request, signal) => {
+        plan: (request, signal) => engine.plan(request, signal),
+        distribute: async (request, signal) => {
           asked.push(request);
-          const answer = await engine.plan(request, signal);
-          answers.push(answer);
+          const answer = await engine.distribute(request, signal);
+          answers.push(answer.plan);
           return answer;
         },
-        bind: (request, signal) => engine.bind(request, signal),
-        split: (input, signal) => engine.split(input, signal),
       },
       settings: checkedSettings(),
       slots: () => slots,
@@ -136,13 +135,11 @@ describe('a statement that was planned before', () => {
 
   test('is not planned by DuckDB if it is small, whatever its plan would be', async () => {
     const { plan, text } = await planner.explain({ sql: SQL, params: [1] }, never);
-    expect(answers).toMatchObject([{ plan: null, whyNot: null, estimates: null }]);
     const { columns } = table;
     const bytes = columns.reduce(
       (sum, { name, bytes: own }) => sum + (name === 'ts' ? 0 : (own ?? 0)),
       0,
     );
-    expect(answers[0]?.smallBytes).toBe(bytes);
     expect(plan.single).toMatch(/^it reads only .* are not distributed$/);
     expect(plan.columns).toEqual([
       { name: 'b', type: 'BIGINT' },
@@ -153,8 +150,9 @@ describe('a statement that was planned before', () => {
     expect(asked).toHaveLength(1);
     const less = { settings: { singleFragmentBytes: bytes - 1 } };
     await planner.plan({ sql: SQL, params: [1], ...less }, never);
-    expect(answers[1]?.smallBytes).toBeUndefined();
-    expect(answers[1]?.plan).not.toBeNull();
+    expect(answers[1]?.single).toBeNull();
+    await planner.plan({ sql: SQL, params: [1], settings: { singleFragmentBytes: bytes } }, never);
+    expect(answers[2]?.single).toMatch(/^it reads only/);
   });
 
   test('is planned by DuckDB once, for a query and for an explanation of it', async () => {

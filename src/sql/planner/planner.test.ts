@@ -3,7 +3,7 @@ import type { TablesRequest } from '../catalog/index.ts';
 import { MillraceError, QUERY_OUTPUT_START, checkedSettings } from '../../scheduler/core/index.ts';
 import type { LogicalAnswer, PlanRequest } from '../engine/index.ts';
 import { deferred } from '../../kit/index.ts';
-import type { QueryPlan } from '../plan/index.ts';
+import { planQuery, type QueryPlan } from '../plan/index.ts';
 import { VirtualClock } from '../../../test/rig/virtual-clock.ts';
 import { SqlPlanner } from './planner.ts';
 import type { QueryPlannerOptions } from './planner.ts';
@@ -23,8 +23,19 @@ function answerTo({ sql, timeZone }: PlanRequest): LogicalAnswer {
   };
 }
 
-/** Queries that run whole have no fragment to bind. */
-const nothingBound = (): Promise<never> => Promise.reject(new Error('nothing is bound here'));
+type Engine = QueryPlannerOptions['engine'];
+
+/** An engine that splits nothing. */
+function engineOf(plan: Engine['plan']): Engine {
+  return {
+    plan,
+    distribute: async ({ tables, settings, ...request }, signal) => {
+      const answer = await plan({ ...request, tables }, signal);
+      const whole = planQuery({ ...answer, tables, settings, logical: null });
+      return { plan: whole, faults: [], isSound: false };
+    },
+  };
+}
 
 let clock: VirtualClock;
 let asked: { readonly tables: TablesRequest[]; readonly plans: PlanRequest[] };
@@ -46,14 +57,10 @@ function planner(more: Partial<QueryPlannerOptions> = {}): SqlPlanner {
         return Promise.resolve([]);
       },
     },
-    engine: {
-      plan: (request) => {
-        asked.plans.push(request);
-        return Promise.resolve(answerTo(request));
-      },
-      bind: nothingBound,
-      split: nothingBound,
-    },
+    engine: engineOf((request) => {
+      asked.plans.push(request);
+      return Promise.resolve(answerTo(request));
+    }),
     settings: checkedSettings(),
     slots: () => 3,
     clock,
@@ -105,44 +112,25 @@ describe('a query becomes a job', () => {
     expect(text).toContain('the test says so');
   });
 
-  test('runs an unexpected plan as a single fragment, and reports the reason', async () => {
-    const engine = {
-      bind: nothingBound,
-      split: nothingBound,
-      plan: (request: PlanRequest): Promise<LogicalAnswer> =>
-        Promise.resolve({ ...answerTo(request), plan: '{"error": "novel"}', whyNot: null }),
-    };
+  test('runs as a single fragment if the engine dies while it splits the plan, and reports the reason', async () => {
+    const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
+    const plan: Engine['plan'] = (request) => Promise.resolve(answerTo(request));
+    const engine = { plan, distribute: () => Promise.reject(crash) };
     const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
     expect(planIn(seeds).stages).toHaveLength(1);
-    expect(planIn(seeds).single).toBe('its DuckDB plan has a part that is not supported');
-    expect(faults.map(String)).toEqual([expect.stringContaining('no boolean at plan.error')]);
-  });
-
-  test('does not report a fault for a query that is known not to be distributable', async () => {
-    const engine = {
-      bind: nothingBound,
-      split: nothingBound,
-      plan: (request: PlanRequest): Promise<LogicalAnswer> =>
-        Promise.resolve({ ...answerTo(request), plan: '{"error": false', whyNot: null }),
-    };
-    const { seeds } = await planner({ engine }).plan({ sql: 'select 1' }, never);
-    expect(planIn(seeds).single).toContain('a constant that DuckDB cannot write');
-    expect(faults).toEqual([]);
+    expect(planIn(seeds).single).toContain('the log of the leader has the details');
+    expect(faults).toEqual([expect.stringContaining('It died.')]);
   });
 });
 
 test('slow queries of one caller do not delay another', async () => {
   const begun: string[] = [];
   const slow = deferred();
-  const engine = {
-    bind: nothingBound,
-    split: nothingBound,
-    plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
-      begun.push(`${request.caller} ${request.sql}`);
-      if (request.sql === 'slow') await slow.promise;
-      return answerTo(request);
-    },
-  };
+  const engine = engineOf(async (request) => {
+    begun.push(`${request.caller} ${request.sql}`);
+    if (request.sql === 'slow') await slow.promise;
+    return answerTo(request);
+  });
   const fair = planner({ engine, atOnce: 3, perCallerMax: 2 });
   const flood = Array.from({ length: 6 }, () => fair.plan({ sql: 'slow' }, never, 'greedy'));
   await fair.plan({ sql: 'quick' }, never, 'other');
@@ -157,7 +145,7 @@ describe('what goes wrong', () => {
     const what = 'Table with name linetem does not exist!';
     const plan = (): Promise<never> =>
       Promise.reject(new MillraceError({ code: 'table_missing', what }));
-    const engine = { plan, bind: nothingBound, split: nothingBound };
+    const engine = engineOf(plan);
     const request = { sql: 'from linetem', tables: { lineitem: 'x' } };
     await expect(planner({ engine }).plan(request, never)).rejects.toMatchObject({ what });
     expect(asked.tables).toEqual([request, { ...request, isEach: true }]);
@@ -166,7 +154,7 @@ describe('what goes wrong', () => {
   test('with the statement is reported with that field, and counted', async () => {
     const wrong = new MillraceError({ code: 'bad_query', what: 'line 1:1: no such thing' });
     const failing = planner({
-      engine: { plan: () => Promise.reject(wrong), bind: nothingBound, split: nothingBound },
+      engine: engineOf(() => Promise.reject(wrong)),
     });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toMatchObject({
       code: 'bad_query',
@@ -179,20 +167,18 @@ describe('what goes wrong', () => {
   test('with the engine stays what it is', async () => {
     const crash = new MillraceError({ code: 'engine_crashed', what: 'It died.' });
     const failing = planner({
-      engine: { plan: () => Promise.reject(crash), bind: nothingBound, split: nothingBound },
+      engine: engineOf(() => Promise.reject(crash)),
     });
     await expect(failing.plan({ sql: 'x' }, never)).rejects.toBe(crash);
   });
 
   test('aborts a plan that takes too long', async () => {
-    const engine = {
-      bind: nothingBound,
-      split: nothingBound,
-      plan: (_request: PlanRequest, signal: AbortSignal): Promise<never> =>
+    const engine = engineOf(
+      (_request, signal) =>
         new Promise((_resolve, reject) => {
           signal.addEventListener('abort', () => reject(signal.reason as Error));
         }),
-    };
+    );
     const slow = planner({ engine, planMs: 1_000 });
     const planning = slow.plan({ sql: 'x' }, never);
     planning.catch(() => {});
@@ -204,15 +190,11 @@ describe('what goes wrong', () => {
   test('queues plans beyond the limit, and refuses too many', async () => {
     const gates = [deferred(), deferred()];
     let begun = 0;
-    const engine = {
-      bind: nothingBound,
-      split: nothingBound,
-      plan: async (request: PlanRequest): Promise<LogicalAnswer> => {
-        begun += 1;
-        await gates[begun - 1]?.promise;
-        return answerTo(request);
-      },
-    };
+    const engine = engineOf(async (request) => {
+      begun += 1;
+      await gates[begun - 1]?.promise;
+      return answerTo(request);
+    });
     const narrow = planner({ engine, atOnce: 1, waitingMax: 1 });
     const first = narrow.plan({ sql: 'one' }, never);
     const gone = new AbortController();

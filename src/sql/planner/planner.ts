@@ -7,32 +7,20 @@ import { isMillraceError } from '../../scheduler/core/index.ts';
 import type { OperatorDeclaration, Settings } from '../../scheduler/core/index.ts';
 import type { QueryFigures } from '../../scheduler/contract/index.ts';
 import { isCacheable, sqlTime, withQuotedParameters } from '../engine/index.ts';
-import type { Command, PlanRequest, PlanningEngine } from '../engine/index.ts';
+import type { Command, DistributedQuery, PlanRequest, PlanningEngine } from '../engine/index.ts';
 import { FairGate } from '../../kit/index.ts';
 import type { Clock } from '../../kit/index.ts';
 import {
   EXPLAIN_COLUMNS,
   EXPLAIN_KEYS,
   QUERY_JOB_DEFAULTS,
-  balanceScans,
-  bindFault,
-  boundStages,
   coalescedStages,
-  splitQuery,
   explainPlan,
   planQuery,
   queryJob,
-  smallQuery,
   quotedText,
 } from '../plan/index.ts';
-import type {
-  Coalescing,
-  SplitQueryInput,
-  PinnedTable,
-  PlanInput,
-  QueryJob,
-  QueryPlan,
-} from '../plan/index.ts';
+import type { Coalescing, PinnedTable, PlanInput, QueryJob, QueryPlan } from '../plan/index.ts';
 import { type CustomNames, customNamesIn, withFunctions } from './custom-names.ts';
 import { OperatorQuery } from './operator-query.ts';
 import { PlanCache, planKey } from './plan-cache.ts';
@@ -45,7 +33,7 @@ import { checkedPlan } from './submitted-plan.ts';
 
 export interface QueryPlannerOptions {
   readonly catalog: CatalogPort;
-  readonly engine: Pick<PlanningEngine, 'plan' | 'bind' | 'split'>;
+  readonly engine: Pick<PlanningEngine, 'plan' | 'distribute'>;
   /** The scheduler's. */
   readonly settings: Settings;
   /** The custom operators and functions that workers have declared, and how to find their calls in a statement. */
@@ -83,11 +71,8 @@ const AT_ONCE = 12;
 const PER_CALLER_MAX = 6;
 const WAITING_MAX = 200;
 const ANYBODY = '';
-/** Size of a plan with its estimates as JSON: up to this, splitting takes about 20 ms at most. */
-const SMALL_CHARS = 64 * 1024;
-
-const UNBOUND =
-  'DuckDB binds one of its fragments differently from the whole query; the log of the leader has the details';
+const OF_ENGINE: ReadonlySet<string> = new Set(['engine_crashed', 'out_of_memory']);
+const UNBOUND = 'the engine did not survive splitting it; the log of the leader has the details';
 
 interface Planned {
   readonly kind: Command['kind'];
@@ -272,74 +257,30 @@ export class SqlPlanner {
     settings: PlanInput['settings'],
     signal: AbortSignal,
   ): Promise<DistributedPlan> {
+    const { engine, onFault } = this.#options;
     const { singleFragmentBytes } = settings;
     const isPlain = asked.functions === undefined && singleFragmentBytes > 0;
     const wholeUpTo = isPlain ? { wholeUpToBytes: singleFragmentBytes } : {};
-    const answer = await this.#options.engine.plan({ ...asked, ...wholeUpTo }, signal).catch(atSql);
-    const { sql, columns, session, duckdb, smallBytes } = answer;
-    const { tables, functions, scope } = asked;
-    const input = { sql, columns, session, duckdb, tables, settings };
-    if (smallBytes !== undefined) {
-      const whole = { ...input, logical: null, whyNot: null };
-      return { plan: smallQuery(whole, smallBytes), isSound: true };
-    }
-    const logical = { plan: answer.plan, whyNot: answer.whyNot, estimates: answer.estimates };
-    const distributed = await this.#distribute({ ...input, ...logical }, asked.caller, signal);
-    const named = { ...input, scope, ...(functions === undefined ? {} : { functions }) };
-    const { plan, isSound } = await this.#bound(distributed, named, asked.caller, signal);
-    // A missing plan or estimate may have a transient cause, so such a plan is not cached.
-    const isWhole = answer.plan !== null && answer.estimates !== null;
-    return { plan, isSound: isSound && isWhole };
-  }
-
-  /** A small plan is split in milliseconds. A large one may take as long as its author likes, so the engine does it. */
-  async #distribute(
-    input: SplitQueryInput,
-    caller: string | undefined,
-    signal: AbortSignal,
-  ): Promise<DistributedPlan> {
-    const { engine, onFault } = this.#options;
-    const chars = (input.plan?.length ?? 0) + (input.estimates?.length ?? 0);
-    const { plan, faults } =
-      chars <= SMALL_CHARS ? splitQuery(input) : await engine.split(input, signal, caller);
+    const { plan, faults, isSound } = await engine
+      .distribute({ ...asked, ...wholeUpTo, settings }, signal)
+      .catch((error: unknown) => this.#whole(error, asked, settings, signal))
+      .catch(atSql);
     for (const fault of faults) onFault(fault);
-    return { plan, isSound: faults.length === 0 };
+    return { plan, isSound };
   }
 
-  /**
-   * DuckDB decides what a fragment means. If it refuses a fragment, or binds it to other types than planned, the
-   * query would fail on a worker or return something else, so it runs as a single fragment.
-   */
-  async #bound(
-    distributed: DistributedPlan,
-    input: Omit<PlanInput, 'logical' | 'whyNot'> & Pick<PlanRequest, 'functions' | 'scope'>,
-    caller: string | undefined,
+  /** It may be the fragments that the engine died of. */
+  async #whole(
+    error: unknown,
+    asked: PlanRequest,
+    settings: PlanInput['settings'],
     signal: AbortSignal,
-  ): Promise<DistributedPlan> {
-    const { plan } = distributed;
-    if (plan.single !== null) return distributed;
-    const { tables, session, scope, functions = [] } = input;
-    try {
-      const stages = boundStages(plan);
-      const turn = caller === undefined ? {} : { caller };
-      const { lookups = [] } = plan;
-      const known = { tables, functions, scope, timeZone: session.timeZone };
-      const request = { stages, lookups, ...known, ...turn };
-      const bound = await this.#options.engine.bind(request, signal);
-      const fault = bindFault(plan, bound);
-      if (fault === null) {
-        const keys = 'keys' in bound ? bound.keys : [];
-        return { ...distributed, plan: balanceScans(plan, keys, tables) };
-      }
-      this.#options.onFault(
-        new Error(`DuckDB binds a fragment differently from the plan: ${fault}`),
-      );
-      return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: true };
-    } catch (error) {
-      if (signal.aborted) throw error;
-      this.#options.onFault(error);
-      return { plan: planQuery({ ...input, logical: null, whyNot: UNBOUND }), isSound: false };
-    }
+  ): Promise<DistributedQuery> {
+    if (signal.aborted || !isMillraceError(error) || !OF_ENGINE.has(error.code)) throw error;
+    const { sql, columns, session, duckdb } = await this.#options.engine.plan(asked, signal);
+    const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
+    const plan = planQuery({ ...input, logical: null, whyNot: UNBOUND });
+    return { plan, faults: [error.message], isSound: false };
   }
 
   async #measured<T>(

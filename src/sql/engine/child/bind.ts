@@ -1,6 +1,5 @@
 /** Binds the statements of a plan without running them, and looks up the keys that its work depends on. */
-import type { BoundTypes } from '../engine.ts';
-import type { BindAnswer } from '../messages.ts';
+import type { BindAnswer, BoundTypes } from '../messages.ts';
 import { Failed, type SessionConnection } from './work.ts';
 
 /** `statement` begins with DESCRIBE. */

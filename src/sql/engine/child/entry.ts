@@ -6,7 +6,6 @@ import { type EngineCall, type FromChild, type ToChild, WINDOW_PIECES } from '..
 import type { InstanceSettings } from '../messages.ts';
 import { CustomCode } from './custom-code.ts';
 import { described } from './describe.ts';
-import { split } from './split.ts';
 import { faultOf } from './fault.ts';
 import { runFragment } from './fragment.ts';
 import { Instances } from './instances.ts';
@@ -89,10 +88,8 @@ function done(
       return planner.operators(mine.work, call);
     case 'plan':
       return planner.plan(mine.work, call);
-    case 'bind':
-      return planner.bind(mine.work, call);
-    case 'split':
-      return split(call);
+    case 'distribute':
+      return planner.distribute(mine.work, call);
     case 'rows':
       return sendRows(mine.work, instances, call, (bytes) => send(id, mine, bytes));
   }

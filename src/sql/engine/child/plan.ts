@@ -1,8 +1,8 @@
 /** Plans a statement without running it, in an instance that is locked to files that it may name as tables. */
-import { quotedText } from '../../plan/index.ts';
+import { quotedText, smallQuery } from '../../plan/index.ts';
 import type {
-  BindAnswer,
-  BindCall,
+  DistributeAnswer,
+  DistributeCall,
   Fault,
   OperatorsCall,
   PlanAnswer,
@@ -11,11 +11,12 @@ import type {
 import { rawName } from '../sql/custom-script.ts';
 import { bytesRead } from '../sql/bytes-read.ts';
 import { callsIn, type FoundCall } from '../sql/operator-calls.ts';
+import { namedColumns, plannedColumns } from '../sql/plan-columns.ts';
 import { withPivotLists } from '../sql/pivot.ts';
 import { sqlTime } from '../sql/sql-time.ts';
 import { statementFault } from '../sql/statement-tree.ts';
 import { readsClock } from '../sql/volatility.ts';
-import { boundTypes, lookedUp } from './bind.ts';
+import { answerOf, bound, distributed } from './distribute.ts';
 import { faultOfAnswer } from './fault.ts';
 import { registerStubs } from './functions.ts';
 import type { Instances, PooledInstance } from './instances.ts';
@@ -65,22 +66,21 @@ export class Planner {
     }
   }
 
-  /** Runs in the instance in which the statement was planned, which is open already. */
-  async bind(work: Work, call: BindCall): Promise<BindAnswer> {
-    const { sessions, release } = await this.#take(call);
+  async distribute(work: Work, call: DistributeCall): Promise<DistributeAnswer> {
+    const { sessions, release } = await this.#take(call, call.readsData);
     try {
       work.checkAborted();
-      const { statement, lookups } = call;
-      const [first, second] = [
-        await zoned(work, sessions, call),
-        lookups === null ? null : await zoned(work, sessions, call),
-      ];
-      const [bound, keys] = await together([
-        boundTypes(first, statement),
-        second === null || lookups === null ? null : lookedUp(second, lookups),
-        null,
-      ]);
-      return 'fault' in bound || keys === null ? bound : { ...bound, keys };
+      const connect = (): Promise<SessionConnection> => zoned(work, sessions, call);
+      const { smallBytes, ...answer } = await planned(connect, call, this.#duckdb);
+      work.checkAborted();
+      const { sql, settings, pinned: tables } = call;
+      const input = { ...answer, sql, settings, tables };
+      if (smallBytes !== undefined)
+        return answerOf(smallQuery({ ...input, logical: null }, smallBytes), [], true);
+      const made = await distributed(input, (plan) => bound(connect, plan, tables));
+      // A missing plan or estimate may have a transient cause.
+      const isWhole = answer.plan !== null && answer.estimates !== null;
+      return { ...made, isSound: made.isSound && isWhole };
     } finally {
       release();
     }
@@ -129,37 +129,43 @@ async function zoned(
  */
 async function planned(
   connect: () => Promise<SessionConnection>,
-  { sql, timeZone, tables, functions, small }: PlanCall,
+  { sql, timeZone, tables, functions, small }: Omit<PlanCall, 'name'>,
   duckdb: string,
 ): Promise<PlanAnswer> {
-  const first = await connect();
+  const used: SessionConnection[] = [];
+  const another = async (): Promise<SessionConnection> => {
+    const connection = await connect();
+    used.push(connection);
+    return connection;
+  };
+  const first = await another();
   // Where DuckDB writes no plan with a time of its own.
   const now = sqlTime();
   const names = {
     tables: tables.map(({ name }) => name),
     functions: functions.flatMap(({ name }) => [name, rawName(name)]),
   };
-  const [checked, second, third] = await together([
-    checkStatement(first, sql, names),
-    connect(),
-    connect(),
-  ]);
+  const checked = await checkStatement(first, sql, names);
   const smallBytes =
     small === null || checked.tree === null ? null : bytesRead(checked.tree, small.tables);
   if (small !== null && smallBytes !== null && smallBytes <= small.upToBytes) {
     const columns = await columnsOf(first, sql);
-    for (const each of [first, second, third]) each.giveBack();
+    first.giveBack();
     const none = { plan: null, whyNot: null, estimates: null };
     return { columns, smallBytes, ...none, session: { timeZone, now }, duckdb };
   }
-  const [columns, written, estimates] = await together([
-    columnsOf(first, sql),
-    serialised(second, sql),
-    checked.isSeveral ? Promise.resolve(null) : estimated(third, sql),
+  const named = namedColumns(checked.tree);
+  const [described, written, estimates] = await together([
+    named === null ? columnsOf(first, sql) : null,
+    named === null ? another().then((own) => serialised(own, sql)) : serialised(first, sql),
+    checked.isSeveral ? null : another().then((own) => estimated(own, sql)),
   ]);
-  const { plan, whyNot } = written;
+  const { plan, read, whyNot } = written;
+  const known = named === null || read === null ? described : plannedColumns(read, named);
+  // Also for the words of an error in the statement.
+  const columns = known ?? (await columnsOf(first, sql));
   // Several statements leave types behind on the connection.
-  if (!checked.isSeveral) for (const each of [first, second, third]) each.giveBack();
+  if (!checked.isSeveral) for (const each of used) each.giveBack();
   return {
     columns,
     plan,
@@ -289,6 +295,8 @@ function moved(fault: Fault, by: number): Fault {
 }
 
 interface Written extends Pick<PlanAnswer, 'plan' | 'whyNot'> {
+  /** The plan, parsed. */
+  readonly read: Readonly<Record<string, unknown>> | null;
   /** The value of `now()` in the plan, where DuckDB writes it as a constant; null if it is not in there. */
   readonly now: string | null;
 }
@@ -301,7 +309,7 @@ async function serialised(connection: Connection, sql: string): Promise<Written>
     );
     const read = parsed(plan ?? '');
     if (read === null) return unwritten('it has a constant that DuckDB cannot write into a plan');
-    if (read['error'] !== true && plan !== undefined) return { plan, whyNot: null, now: at };
+    if (read['error'] !== true && plan !== undefined) return { plan, read, whyNot: null, now: at };
     return unwritten(reasonOf(String(read['error_message'])));
   } catch (error) {
     if (!(error instanceof Failed) || error.fault.code === 'interrupted') throw error;
@@ -310,7 +318,7 @@ async function serialised(connection: Connection, sql: string): Promise<Written>
 }
 
 function unwritten(whyNot: string): Written {
-  return { plan: null, whyNot, now: null };
+  return { plan: null, read: null, whyNot, now: null };
 }
 
 /** The end of a sentence. After its first line DuckDB's message refers to the text of the query. */

@@ -1,13 +1,9 @@
 import type { MillraceError } from '../../../scheduler/core/index.ts';
 import { FairGate } from '../../../kit/index.ts';
+import type { PinnedTable, QueryPlan } from '../../plan/index.ts';
 import type {
-  SplitQueryInput,
-  SplitQueryResult,
-  PinnedTable,
-  QueryPlan,
-} from '../../plan/index.ts';
-import type {
-  BindRequest,
+  DistributedQuery,
+  DistributeRequest,
   EngineLimits,
   LogicalAnswer,
   OperatorsRequest,
@@ -17,9 +13,14 @@ import type {
   TableSource,
 } from '../engine.ts';
 import { placeholderSelect, TEXT_SHARE } from '../../plan/index.ts';
-import type { Fault, PlanCall, Position, TableBytes } from '../messages.ts';
-import { bindStatement } from '../sql/bind-script.ts';
-import { lookupStatement } from '../sql/lookup-script.ts';
+import type {
+  Answers,
+  DistributeCall,
+  Fault,
+  PlanCall,
+  Position,
+  TableBytes,
+} from '../messages.ts';
 import { openFiles } from '../sql/open-files.ts';
 import type { FoundCall } from '../sql/operator-calls.ts';
 import { pointedAt, type Statement, statementOf } from '../sql/statement.ts';
@@ -83,53 +84,31 @@ class ChildPlanningEngine implements PlanningEngine {
 
   async plan(request: PlanRequest, signal: AbortSignal): Promise<LogicalAnswer> {
     const statement = statementOf(request);
-    const { tables, functions, scope, timeZone, wholeUpToBytes: upToBytes, caller = '' } = request;
-    const readsData = READS_DATA.test(statement.sql);
-    try {
-      const answer = await this.#process.call(
-        {
-          name: 'plan',
-          sql: statement.sql,
-          timeZone,
-          small: upToBytes === undefined ? null : { upToBytes, tables: tables.map(bytesOf) },
-          ...placeOf(readsData ? tables : tables.map(planned), scope, functions),
-          readsData,
-        },
-        signal,
-        { caller, turns: this.#plans, quickMs: QUICK_MS },
-      );
-      return { sql: statement.sql, ...answer };
-    } catch (error) {
-      throw error instanceof CallFailed ? pointed(error.fault, request.sql, statement) : error;
-    }
+    const call = { name: 'plan', ...planCall(request, statement) } as const;
+    const answer = await this.#asked(call, request, statement, signal);
+    return { sql: statement.sql, ...answer };
   }
 
-  async bind(
-    { stages, lookups = [], tables, functions, scope, timeZone, caller = '' }: BindRequest,
+  async distribute(request: DistributeRequest, signal: AbortSignal): Promise<DistributedQuery> {
+    const statement = statementOf(request);
+    const { tables: pinned, settings } = request;
+    const own = { name: 'distribute', pinned, settings } as const;
+    const call = { ...own, ...planCall(request, statement) };
+    const { plan, ...answer } = await this.#asked(call, request, statement, signal);
+    return { ...answer, plan: JSON.parse(plan) as QueryPlan };
+  }
+
+  async #asked<Call extends PlanCall | DistributeCall>(
+    call: Call,
+    { sql, caller = '' }: PlanRequest,
+    statement: Statement,
     signal: AbortSignal,
-  ): ReturnType<PlanningEngine['bind']> {
-    const statement = bindStatement(stages);
-    const wanted = lookupStatement(lookups, tables);
-    const place = placeOf(tables.map(planned), scope, functions);
+  ): Promise<Answers[Call['name']]> {
     try {
-      return await this.#process.call(
-        { name: 'bind', timeZone, statement, lookups: wanted, ...place },
-        signal,
-        { caller, turns: this.#plans, quickMs: QUICK_MS },
-      );
-    } catch (error) {
-      throw error instanceof CallFailed ? errorOf(error.fault) : error;
-    }
-  }
-
-  async split(input: SplitQueryInput, signal: AbortSignal, caller = ''): Promise<SplitQueryResult> {
-    try {
-      const call = { name: 'split', input } as const;
       const options = { caller, turns: this.#plans, quickMs: QUICK_MS };
-      const { plan, faults } = await this.#process.call(call, signal, options);
-      return { plan: JSON.parse(plan) as QueryPlan, faults };
+      return await this.#process.call(call, signal, options);
     } catch (error) {
-      throw error instanceof CallFailed ? errorOf(error.fault) : error;
+      throw error instanceof CallFailed ? pointed(error.fault, sql, statement) : error;
     }
   }
 
@@ -144,6 +123,20 @@ class ChildPlanningEngine implements PlanningEngine {
 
 /** A PIVOT may have columns that depend on the data: DuckDB reads it to plan. */
 const READS_DATA = /pivot/i;
+
+function planCall(
+  { tables, functions, scope, timeZone, wholeUpToBytes: upToBytes }: PlanRequest,
+  { sql }: Statement,
+): Omit<PlanCall, 'name'> {
+  const readsData = READS_DATA.test(sql);
+  return {
+    sql,
+    timeZone,
+    small: upToBytes === undefined ? null : { upToBytes, tables: tables.map(bytesOf) },
+    ...placeOf(readsData ? tables : tables.map(planned), scope, functions),
+    readsData,
+  };
+}
 
 /** DuckDB cannot write a plan that reads text files, so it plans over rows that stand for them. */
 function planned(table: PinnedTable): PinnedTable {
