@@ -58,11 +58,9 @@ const writing =
   async ({ folder }) => {
     const parts = [];
     for (const [at, content] of contents.entries()) {
-      if (content !== null) await writeFile(join(folder, `${at}-0.parquet`), content);
-      parts.push({
-        rows: content?.length ?? 0,
-        files: content === null ? [] : [`${at}-0.parquet`],
-      });
+      const files = content === null ? [] : [`${at}-0.parquet`];
+      for (const file of files) await writeFile(join(folder, file), content ?? '');
+      parts.push({ rows: content?.length ?? 0, files });
     }
     const rowsOut = parts.reduce((sum, part) => sum + part.rows, 0);
     return { parts, rows, sums: {}, rowsIn: 3, rowsOut, runMs: 1, spilledBytes: 0 };
