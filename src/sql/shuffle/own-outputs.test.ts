@@ -23,6 +23,6 @@ test('reads an own output only to verify it if it changed since its checksum was
   };
   await expect(localize(kept.states)).resolves.toHaveLength(1);
   await expect(localize(new Map())).rejects.toMatchObject({ code: 'input_lost' });
-  await writeFile(join(kept.folder, 'p0-0.bin'), bytes(100, 9));
+  await writeFile(join(kept.folder, '0-0.parquet'), bytes(100, 9));
   await expect(localize(kept.states)).rejects.toMatchObject({ code: 'input_lost' });
 });
