@@ -35,8 +35,16 @@ export interface PartitionStreamsOptions {
   readonly stalledMs: number;
 }
 
+/** One at a time on each connection: requests that do not wait for their answers would each take a buffer at once. */
 export function partitionStreams(options: PartitionStreamsOptions): RequestListener {
-  return (request, response) => void serve(request, response, options);
+  const busy = new WeakSet<object>();
+  return (request, response) => {
+    const { socket } = request;
+    if (busy.has(socket)) return void socket.destroy();
+    busy.add(socket);
+    response.once('close', () => busy.delete(socket));
+    void serve(request, response, options);
+  };
 }
 
 async function serve(
