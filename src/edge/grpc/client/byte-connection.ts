@@ -121,6 +121,12 @@ export class ByteConnection {
     }
   }
 
+  /** The other side takes too long. */
+  giveUp(): void {
+    this.#isStalled = true;
+    this.close();
+  }
+
   close(): void {
     this.#socket.destroy();
   }
@@ -129,10 +135,7 @@ export class ByteConnection {
     const { clock, stalledMs } = this.#options;
     const changed = deferred();
     this.#wake = changed.resolve;
-    const cancelTimer = clock.after(stalledMs, () => {
-      this.#isStalled = true;
-      this.close();
-    });
+    const cancelTimer = clock.after(stalledMs, () => this.giveUp());
     await changed.promise;
     cancelTimer();
   }

@@ -171,6 +171,43 @@ test.each([
 });
 
 test.each([
+  ['a head', 'x'],
+  ['an error', answer(60_000, 'x', ERROR_TYPE)],
+])('a node that sends %s a byte at a time is given up', async (_what, text) => {
+  const address = await odd((socket) => {
+    socket.write(text, 'latin1');
+    const more = setInterval(() => socket.write('x'), 20);
+    socket.once('close', () => clearInterval(more));
+  });
+  await expect(fetched(streams(200), address)).rejects.toMatchObject({
+    code: 'unreachable',
+    what: `The worker at ${address} stopped sending data.`,
+  });
+});
+
+test.each(['w:99999', 'w:-1', 'unix:/tmp/x', 'w'])(
+  'what is no address, such as %j, is left to gRPC, which cannot reach it',
+  async (address) => {
+    expect(await fetched(streams(), address)).toBeNull();
+    const reading = channel().fetch(address, RANGE, forEver);
+    await expect(reading[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'unreachable',
+    });
+  },
+);
+
+test('an abort before the first byte is read ends the stream', async () => {
+  const address = await odd((socket) => socket.write(answer(10, '0123456789'), 'latin1'));
+  const control = new AbortController();
+  const stream = await streams().fetch(address, RANGE, control.signal);
+  control.abort(new Error('not wanted'));
+  const reading = (async () => {
+    for await (const { endOffset } of stream ?? []) expect(endOffset).toBe(0);
+  })();
+  await expect(reading).rejects.toThrow('not wanted');
+});
+
+test.each([
   ['before its answer', ''],
   ['within its bytes', answer(10, '01234')],
 ])('an abort ends a call %s, with its reason', async (_what, text) => {
