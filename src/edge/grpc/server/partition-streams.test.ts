@@ -203,7 +203,31 @@ test('requests that do not wait for their answers end their connection', async (
   });
   const one = get(pathOf(RANGE), { connection: 'keep-alive' });
   expect(bytesIn(await answerTo(port, one.repeat(100)))).toBeLessThan(CHUNK.length);
-  expect(fetches).toBe(1);
+  expect(fetches).toBe(2);
+});
+
+test('a reader may ask for more when it has all bytes, however late their end is noticed', async () => {
+  const asked = deferred();
+  let fetches = 0;
+  const { port } = await serve({
+    register: () => {},
+    async *fetch() {
+      fetches += 1;
+      if (fetches === 2) asked.resolve();
+      yield chunk(0, 1);
+      await asked.promise;
+    },
+  });
+  const socket = open(port);
+  let received = 0;
+  socket.on('data', (piece: Buffer) => {
+    const isFirst = received < CHUNK.length;
+    received += piece.length;
+    if (isFirst && received > CHUNK.length) socket.write(get(pathOf(RANGE)));
+  });
+  socket.write(get(pathOf(RANGE), { connection: 'keep-alive' }));
+  await once(socket, 'close');
+  expect(received).toBeGreaterThan(2 * CHUNK.length);
 });
 
 test('a gRPC client that ends its side is let go', async () => {

@@ -35,14 +35,20 @@ export interface PartitionStreamsOptions {
   readonly stalledMs: number;
 }
 
-/** One at a time on each connection: requests that do not wait for their answers would each take a buffer at once. */
+/**
+ * On one connection: a reader that has all bytes of an answer may ask for the next ones before the end of it is noticed here.
+ * Each takes a buffer at once, so those that do not wait for their answers are not served.
+ */
+const AT_ONCE = 2;
+
 export function partitionStreams(options: PartitionStreamsOptions): RequestListener {
-  const busy = new WeakSet<object>();
+  const underWay = new WeakMap<object, number>();
   return (request, response) => {
     const { socket } = request;
-    if (busy.has(socket)) return void socket.destroy();
-    busy.add(socket);
-    response.once('close', () => busy.delete(socket));
+    const before = underWay.get(socket) ?? 0;
+    if (before === AT_ONCE) return void socket.destroy();
+    underWay.set(socket, before + 1);
+    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
     void serve(request, response, options);
   };
 }
