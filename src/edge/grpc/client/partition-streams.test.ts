@@ -242,6 +242,21 @@ test('a kept connection that was closed meanwhile is replaced', async () => {
   expect(connections).toBe(3);
 });
 
+test('a stream that ends after the closing leaves no connection', async () => {
+  const gone = deferred();
+  const address = await odd((socket) => {
+    socket.once('close', () => gone.resolve());
+    socket.write(answer(10, '0123456789'), 'latin1');
+  });
+  // An idle connection would be kept for ever.
+  const clock = { ...systemClock, after: () => () => {} };
+  const from = new PartitionStreams({ tls: null, clock, stalledMs: 10_000 });
+  const stream = await from.fetch(address, RANGE, forEver);
+  from.close();
+  for await (const { endOffset } of stream!) expect(endOffset).toBe(END);
+  await gone.promise;
+});
+
 test('with TLS both sides know each other, and a stranger gets nothing', async () => {
   const store = await openStore();
   const content = bytes(2 * 2 ** 20);

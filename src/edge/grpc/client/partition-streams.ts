@@ -46,6 +46,7 @@ export class PartitionStreams {
   /** Until when a node counts as one that serves no streams. */
   readonly #without: LruCache<string, number> = new LruCache({ max: WITHOUT_MAX });
   #tls: SecureContext | null = null;
+  #isClosed = false;
 
   constructor(options: PartitionStreamsOptions) {
     this.#options = options;
@@ -72,7 +73,9 @@ export class PartitionStreams {
     return opened === null ? null : this.#chunks(opened, address, signal);
   }
 
+  /** Connections in use are closed when they have been used. */
   close(): void {
+    this.#isClosed = true;
     for (const { connection, cancelTimer } of [...this.#idle.values()].flat()) {
       cancelTimer();
       connection.close();
@@ -158,7 +161,7 @@ export class PartitionStreams {
 
   #keep(address: string, connection: ByteConnection): void {
     const idle = this.#idle.get(address) ?? [];
-    if (idle.length >= IDLE_MAX) return connection.close();
+    if (this.#isClosed || idle.length >= IDLE_MAX) return connection.close();
     const entry = {
       connection,
       cancelTimer: this.#options.clock.after(IDLE_MS, () => {
