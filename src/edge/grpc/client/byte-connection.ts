@@ -1,7 +1,7 @@
 /**
  * A connection whose bytes are read into two buffers in turn, which are large once much is read. Node.js would allocate 64 KiB
  * for each read, which costs more than the bytes do. While nobody takes what has come, a buffer's worth waits here and the rest
- * with the sender.
+ * with the sender. A third buffer is for what TLS has decrypted already when reading stops.
  */
 import { connect, isIP } from 'node:net';
 import type { Socket } from 'node:net';
@@ -9,9 +9,10 @@ import { connect as connectTls } from 'node:tls';
 import type { SecureContext } from 'node:tls';
 import { type Clock, deferred } from '../../../kit/index.ts';
 
-const SMALL_BUFFER_BYTES: number = 64 * 1_024;
+/** TLS brings up to 64 KiB and a record at once, and does not stop before all of it is here. */
+const SMALL_BUFFER_BYTES: number = 128 * 1_024;
 const LARGE_BUFFER_BYTES: number = 2 ** 20;
-/** With less room, the other buffer is filled. */
+/** A record of TLS. With less room, another buffer is filled. */
 const ROOM_BYTES_MIN: number = 16 * 1_024;
 /** A reader need not be woken for less, where more will come. */
 export const LARGE_BYTES: number = LARGE_BUFFER_BYTES - ROOM_BYTES_MIN;
@@ -31,22 +32,21 @@ export interface ByteConnectionOptions {
 export class ByteConnection {
   readonly #socket: Socket;
   readonly #options: ByteConnectionOptions;
-  readonly #buffers: [Buffer, Buffer] = [
-    Buffer.allocUnsafeSlow(SMALL_BUFFER_BYTES),
-    Buffer.allocUnsafeSlow(SMALL_BUFFER_BYTES),
-  ];
+  readonly #buffers: readonly { bytes: Buffer }[] = Array.from({ length: 3 }, () => ({
+    bytes: Buffer.allocUnsafeSlow(SMALL_BUFFER_BYTES),
+  }));
   /** What the reader waits for. */
   #wanted = 0;
   /** The buffer that is filled, and what of it has been filled and not been taken. */
-  #at: 0 | 1 = 0;
+  #at = 0;
   #start = 0;
   #end = 0;
-  /** What has not been taken of the other one, which came before. */
-  #older: Buffer | null = null;
+  /** What has not been taken of others, which came before. */
+  readonly #older: { readonly at: number; readonly bytes: Buffer }[] = [];
   /** The buffer that the reader looks at. */
-  #held: 0 | 1 | null = null;
-  /** Nothing is read until one of the two is free. */
-  #isFull = false;
+  #held: number | null = null;
+  /** Nothing more is read until a buffer is free. What comes nevertheless has one for itself. */
+  #isPaused = false;
   #isReady = false;
   #fault: Error | null = null;
   #isClosed = false;
@@ -86,7 +86,7 @@ export class ByteConnection {
 
   /** Something that nobody has asked for. */
   get hasUnread(): boolean {
-    return this.#older !== null || this.#start < this.#end;
+    return this.#older.length > 0 || this.#start < this.#end;
   }
 
   /** Resolves when something may be sent: not before it is known who is on the other side. */
@@ -108,6 +108,10 @@ export class ByteConnection {
   async read(bytesMin: number): Promise<Buffer | null> {
     this.#held = null;
     this.#wanted = bytesMin;
+    if (this.#isPaused && this.#free() !== undefined) {
+      this.#isPaused = false;
+      this.#socket.resume();
+    }
     for (;;) {
       const taken = this.#take(this.#isClosed ? 1 : bytesMin);
       if (taken !== null) return taken;
@@ -115,6 +119,12 @@ export class ByteConnection {
       if (this.#isClosed) return null;
       await this.#changed();
     }
+  }
+
+  /** The other side takes too long. */
+  giveUp(): void {
+    this.#isStalled = true;
+    this.close();
   }
 
   close(): void {
@@ -125,69 +135,59 @@ export class ByteConnection {
     const { clock, stalledMs } = this.#options;
     const changed = deferred();
     this.#wake = changed.resolve;
-    const cancelTimer = clock.after(stalledMs, () => {
-      this.#isStalled = true;
-      this.close();
-    });
+    const cancelTimer = clock.after(stalledMs, () => this.giveUp());
     await changed.promise;
     cancelTimer();
   }
 
   #take(bytesMin: number): Buffer | null {
-    if (this.#older !== null) {
-      const older = this.#older;
-      this.#older = null;
-      this.#held = this.#other;
-      return older;
+    const older = this.#older.shift();
+    if (older !== undefined) {
+      this.#held = older.at;
+      return older.bytes;
     }
-    if (this.#end - this.#start < (this.#isFull ? 1 : bytesMin)) return null;
-    const taken = this.#buffers[this.#at].subarray(this.#start, this.#end);
-    this.#start = this.#end;
+    if (this.#end - this.#start < bytesMin) return null;
     this.#held = this.#at;
-    if (this.#isFull) {
-      this.#turn();
-      this.#isFull = false;
-      this.#socket.resume();
-    }
-    return taken;
+    return this.#rest();
   }
 
-  get #other(): 0 | 1 {
-    return this.#at === 0 ? 1 : 0;
+  #rest(): Buffer {
+    const rest = this.#filling.bytes.subarray(this.#start, this.#end);
+    this.#start = this.#end;
+    return rest;
   }
 
-  #turn(): void {
-    if (this.#start < this.#end) {
-      this.#older = this.#buffers[this.#at].subarray(this.#start, this.#end);
-    }
-    this.#at = this.#other;
-    this.#start = 0;
-    this.#end = 0;
+  get #filling(): { bytes: Buffer } {
+    return this.#buffers[this.#at] as { bytes: Buffer };
   }
 
-  /** The buffer that is filled from now on. */
-  #grow(): void {
-    if (this.#wanted <= this.#buffers[this.#at].length) return;
-    this.#buffers[this.#at] = Buffer.allocUnsafeSlow(LARGE_BUFFER_BYTES);
+  #free(): number | undefined {
+    const taken = [this.#at, this.#held, ...this.#older.map(({ at }) => at)];
+    return [0, 1, 2].find((at) => !taken.includes(at));
   }
 
   /** Returns whether to go on reading. */
   #filled(bytes: number): boolean {
     this.#end += bytes;
-    if (this.#buffers[this.#at].length - this.#end < ROOM_BYTES_MIN) {
-      this.#isFull = this.#older !== null || this.#held === this.#other;
-      if (!this.#isFull) {
-        this.#turn();
-        this.#grow();
-      }
-    }
+    if (this.#filling.bytes.length - this.#end < ROOM_BYTES_MIN) this.#turn();
     this.#wake();
-    return !this.#isFull;
+    return !this.#isPaused;
   }
 
-  /** Where the next bytes are put. If nothing is read now, that is into the other buffer, once it is free. */
+  /** There is a free one: nothing more is read when the last one is begun, and what comes nevertheless does not fill it. */
+  #turn(): void {
+    if (this.#start < this.#end) this.#older.push({ at: this.#at, bytes: this.#rest() });
+    this.#at = this.#free() as number;
+    this.#start = 0;
+    this.#end = 0;
+    this.#isPaused = this.#free() === undefined;
+    if (this.#isPaused || this.#wanted <= this.#filling.bytes.length) return;
+    this.#filling.bytes = Buffer.allocUnsafeSlow(LARGE_BUFFER_BYTES);
+  }
+
+  /** Where the next bytes are put. */
   #next(): Buffer {
-    return this.#isFull ? this.#buffers[this.#other] : this.#buffers[this.#at].subarray(this.#end);
+    return this.#filling.bytes.subarray(this.#end);
   }
 
   #over(): void {

@@ -18,6 +18,7 @@ import { shuffleSource } from '../../../sql/shuffle/index.ts';
 import { startRpcServer } from '../server/rpc-server.ts';
 import { shuffleService } from '../server/shuffle-service.ts';
 import { BYTES_TYPE, CHUNK_HEADER, ERROR_TYPE, headText } from '../stream-format.ts';
+import type { ConnectionOptions } from './connections.ts';
 import { PartitionStreams } from './partition-streams.ts';
 import { ShuffleChannel } from './shuffle-channel.ts';
 
@@ -27,8 +28,8 @@ const RANGE: PartitionRange = {
 };
 const forEver = new AbortController().signal;
 
-function streams(stalledMs = 10_000): PartitionStreams {
-  const made = new PartitionStreams({ tls: null, clock: systemClock, stalledMs });
+function streams(stalledMs = 10_000, tls: ConnectionOptions['tls'] = null): PartitionStreams {
+  const made = new PartitionStreams({ tls, clock: systemClock, stalledMs });
   onTestFinished(() => made.close());
   return made;
 }
@@ -79,16 +80,25 @@ test('many ranges come over one connection, and are what was written', async () 
   expect(await fetched(from, address, { startOffset: content.length })).toEqual(Buffer.alloc(0));
 });
 
-test('a slow reader gets every byte, in order', async () => {
+test.each(['in plain text', 'over TLS'])('a slow reader gets every byte, %s', async (how) => {
   const store = await openStore();
-  const content = bytes(6 * 2 ** 20);
+  const content = bytes(8 * 2 ** 20);
   await keep(store, 's0.0', [[content]]);
-  const { address } = await serveStore(store);
-  const stream = await streams().fetch(address, RANGE, forEver);
+  const source = shuffleSource(store);
+  const ca = await makeAuthority();
+  const known = { ...(await makeCertificate(ca, 'worker')), ca: ca.cert };
+  const server = await startRpcServer({
+    ...{ host: '127.0.0.1', port: 0, hasReflection: false, services: [] },
+    tls: how === 'over TLS' ? known : null,
+    streams: { source: () => source },
+  });
+  onTestFinished(() => server.stop(0));
+  const from = streams(10_000, how === 'over TLS' ? known : null);
+  const stream = await from.fetch(server.address, RANGE, forEver);
   let offset = 0;
   for await (const { payload, startOffset } of stream!) {
-    // Everything that has come meanwhile is there when it asks for more.
-    await readFile(import.meta.filename);
+    // Everything that has come meanwhile is there when it asks for more, and more than was to come yet.
+    for (let round = 0; round < 10; round += 1) await readFile(import.meta.filename);
     expect(startOffset).toBe(offset);
     expect(Buffer.compare(payload, content.subarray(offset, offset + payload.length))).toBe(0);
     offset += payload.length;
@@ -161,6 +171,43 @@ test.each([
 });
 
 test.each([
+  ['a head', 'x'],
+  ['an error', answer(60_000, 'x', ERROR_TYPE)],
+])('a node that sends %s a byte at a time is given up', async (_what, text) => {
+  const address = await odd((socket) => {
+    socket.write(text, 'latin1');
+    const more = setInterval(() => socket.write('x'), 20);
+    socket.once('close', () => clearInterval(more));
+  });
+  await expect(fetched(streams(200), address)).rejects.toMatchObject({
+    code: 'unreachable',
+    what: `The worker at ${address} stopped sending data.`,
+  });
+});
+
+test.each(['w:99999', 'w:-1', 'unix:/tmp/x', 'w'])(
+  'what is no address, such as %j, is left to gRPC, which cannot reach it',
+  async (address) => {
+    expect(await fetched(streams(), address)).toBeNull();
+    const reading = channel().fetch(address, RANGE, forEver);
+    await expect(reading[Symbol.asyncIterator]().next()).rejects.toMatchObject({
+      code: 'unreachable',
+    });
+  },
+);
+
+test('an abort before the first byte is read ends the stream', async () => {
+  const address = await odd((socket) => socket.write(answer(10, '0123456789'), 'latin1'));
+  const control = new AbortController();
+  const stream = await streams().fetch(address, RANGE, control.signal);
+  control.abort(new Error('not wanted'));
+  const reading = (async () => {
+    for await (const { endOffset } of stream ?? []) expect(endOffset).toBe(0);
+  })();
+  await expect(reading).rejects.toThrow('not wanted');
+});
+
+test.each([
   ['before its answer', ''],
   ['within its bytes', answer(10, '01234')],
 ])('an abort ends a call %s, with its reason', async (_what, text) => {
@@ -193,6 +240,21 @@ test('a kept connection that was closed meanwhile is replaced', async () => {
     expect(String(await fetched(from, address))).toBe('0123456789');
   }
   expect(connections).toBe(3);
+});
+
+test('a stream that ends after the closing leaves no connection', async () => {
+  const gone = deferred();
+  const address = await odd((socket) => {
+    socket.once('close', () => gone.resolve());
+    socket.write(answer(10, '0123456789'), 'latin1');
+  });
+  // An idle connection would be kept for ever.
+  const clock = { ...systemClock, after: () => () => {} };
+  const from = new PartitionStreams({ tls: null, clock, stalledMs: 10_000 });
+  const stream = await from.fetch(address, RANGE, forEver);
+  from.close();
+  for await (const { endOffset } of stream!) expect(endOffset).toBe(END);
+  await gone.promise;
 });
 
 test('with TLS both sides know each other, and a stranger gets nothing', async () => {

@@ -8,13 +8,14 @@ import { MillraceError, isMillraceError } from '../../../scheduler/core/index.ts
 import { type Clock, LruCache } from '../../../kit/index.ts';
 import type { PartitionChunk, PartitionRange } from '../../../scheduler/contract/index.ts';
 import { ByteConnection } from './byte-connection.ts';
+import type { ByteConnectionOptions } from './byte-connection.ts';
 import type { ConnectionOptions } from './connections.ts';
 import { NoStreamsError, ask, chunksOf } from './partition-stream.ts';
 import type { StreamAnswer, StreamCall } from './partition-stream.ts';
 
 export interface PartitionStreamsOptions extends Pick<ConnectionOptions, 'tls' | 'token'> {
   readonly clock: Clock;
-  /** A stream that brings nothing for this long is given up. */
+  /** A stream that has not begun, or brings nothing, for this long is given up. */
   readonly stalledMs: number;
 }
 
@@ -27,6 +28,7 @@ const WITHOUT_MAX = 1_000;
 const WITHOUT_MS = 600_000;
 /** It may have been stopped for a moment. */
 const SILENT_MS = 60_000;
+const PORT_MAX = 65_535;
 
 interface Idle {
   readonly connection: ByteConnection;
@@ -44,6 +46,7 @@ export class PartitionStreams {
   /** Until when a node counts as one that serves no streams. */
   readonly #without: LruCache<string, number> = new LruCache({ max: WITHOUT_MAX });
   #tls: SecureContext | null = null;
+  #isClosed = false;
 
   constructor(options: PartitionStreamsOptions) {
     this.#options = options;
@@ -57,18 +60,22 @@ export class PartitionStreams {
   ): Promise<AsyncIterable<PartitionChunk> | null> {
     const { clock, token } = this.#options;
     if ((this.#without.get(address) ?? 0) > clock.monotonicMs()) return null;
+    const end = endOf(address);
+    if (end === null) return null;
     const call = { address, range, token: token?.(address) ?? null };
     const kept = this.#take(address);
     const opened =
       // It may have been closed meanwhile, which says nothing about the node.
       (kept === null ? null : await this.#asked(kept, call, signal, () => {})) ??
-      (await this.#asked(this.#open(address), call, signal, () =>
+      (await this.#asked(this.#open(end), call, signal, () =>
         this.#doWithout(address, WITHOUT_MS),
       ));
     return opened === null ? null : this.#chunks(opened, address, signal);
   }
 
+  /** Connections in use are closed when they have been used. */
   close(): void {
+    this.#isClosed = true;
     for (const { connection, cancelTimer } of [...this.#idle.values()].flat()) {
       cancelTimer();
       connection.close();
@@ -76,10 +83,10 @@ export class PartitionStreams {
     this.#idle.clear();
   }
 
-  #open(address: string): ByteConnection {
+  #open(end: End): ByteConnection {
     const { clock, stalledMs, tls } = this.#options;
     if (tls !== null) this.#tls ??= createSecureContext(tls);
-    return new ByteConnection({ ...endOf(address), tls: this.#tls, clock, stalledMs });
+    return new ByteConnection({ ...end, tls: this.#tls, clock, stalledMs });
   }
 
   /** Null if nothing was answered: the node serves no streams, or cannot be reached. Over gRPC it is said why. */
@@ -90,6 +97,9 @@ export class PartitionStreams {
     onNoStreams: () => void,
   ): Promise<Opened | null> {
     const { address } = call;
+    const { clock, stalledMs } = this.#options;
+    // Also one whose answer comes a byte at a time.
+    const cancelTimer = clock.after(stalledMs, () => connection.giveUp());
     const cut = (): void => connection.close();
     signal.addEventListener('abort', cut, { once: true });
     if (signal.aborted) cut();
@@ -106,6 +116,7 @@ export class PartitionStreams {
       if (isNoStreams(thrown)) onNoStreams();
       return null;
     } finally {
+      cancelTimer();
       signal.removeEventListener('abort', cut);
     }
   }
@@ -123,6 +134,7 @@ export class PartitionStreams {
     signal.addEventListener('abort', cut, { once: true });
     let isWhole = false;
     try {
+      signal.throwIfAborted();
       yield* chunksOf(connection, answer, address);
       isWhole = true;
     } catch (thrown) {
@@ -149,7 +161,7 @@ export class PartitionStreams {
 
   #keep(address: string, connection: ByteConnection): void {
     const idle = this.#idle.get(address) ?? [];
-    if (idle.length >= IDLE_MAX) return connection.close();
+    if (this.#isClosed || idle.length >= IDLE_MAX) return connection.close();
     const entry = {
       connection,
       cancelTimer: this.#options.clock.after(IDLE_MS, () => {
@@ -170,12 +182,14 @@ function isNoStreams(thrown: unknown): boolean {
   return code === 'ERR_SSL_TLSV1_ALERT_NO_APPLICATION_PROTOCOL';
 }
 
-function endOf(address: string): { readonly host: string; readonly port: number } {
-  const at = address.lastIndexOf(':');
-  return {
-    host: address.slice(0, at).replace(/^\[(.*)\]$/, '$1'),
-    port: Number(address.slice(at + 1)),
-  };
+type End = Pick<ByteConnectionOptions, 'host' | 'port'>;
+
+/** Null for what is no address: another worker has named it. */
+function endOf(address: string): End | null {
+  const [, inBrackets, name = inBrackets, port] =
+    /^(?:\[([\w:.%]+)\]|([\w.-]+)):(\d{1,5})$/.exec(address) ?? [];
+  if (name === undefined || Number(port) > PORT_MAX) return null;
+  return { host: name, port: Number(port) };
 }
 
 export function stalled(address: string): MillraceError {

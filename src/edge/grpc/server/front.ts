@@ -27,7 +27,7 @@ export interface Front {
   readonly port: number;
   /** Accepts nothing new. */
   stop(): void;
-  /** Closes the connections of streams. */
+  /** Closes all connections that are left, also those that have said nothing yet. */
   close(): void;
 }
 
@@ -51,34 +51,43 @@ function limits(silentMs: number): ServerOptions {
 /** Resolves when it listens, at every address of the host that there is. */
 export async function openFront(options: FrontOptions): Promise<Front> {
   const servers: HttpServer[] = [];
+  const sockets = new Set<Socket>();
   const front = {
     port: options.port,
     stop: () => {
       for (const server of servers) server.close();
     },
     close: () => {
-      for (const server of servers) server.closeAllConnections();
+      for (const socket of sockets) socket.destroy();
     },
   };
-  let failure: Error | null = null;
+  let absent: NodeJS.ErrnoException | null = null;
   for (const address of await addressesOf(options.host)) {
-    const server = dividing(options);
+    const server = dividing(options).prependListener('connection', (socket: Socket) => {
+      sockets.add(socket);
+      socket.once('close', () => sockets.delete(socket));
+    });
     try {
       await listening(server, front.port, address);
       front.port = (server.address() as AddressInfo).port;
       servers.push(server);
     } catch (error) {
-      failure = error instanceof Error ? error : new Error(String(error));
+      absent = error as NodeJS.ErrnoException;
+      if (NOT_HERE.has(absent.code)) continue;
+      front.stop();
+      throw error;
     }
   }
-  // A name may have an address that this machine does not.
-  if (servers.length > 0 || failure === null) return front;
-  throw failure;
+  if (servers.length === 0 && absent !== null) throw absent;
+  return front;
 }
 
-async function addressesOf(host: string): Promise<readonly string[]> {
-  if (isIP(host) !== 0) return [host];
-  return (await lookup(host, { all: true })).map(({ address }) => address);
+/** A name may have an address that this machine does not. One that another process has would be answered by that one. */
+const NOT_HERE: ReadonlySet<string | undefined> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
+
+async function addressesOf(host: string): Promise<ReadonlySet<string>> {
+  if (isIP(host) !== 0) return new Set([host]);
+  return new Set((await lookup(host, { all: true })).map(({ address }) => address));
 }
 
 function listening(server: HttpServer, port: number, host: string): Promise<void> {
@@ -102,6 +111,7 @@ function dividing(options: FrontOptions): HttpServer {
     {
       ...limits(silentMs),
       ...tls,
+      handshakeTimeout: silentMs,
       requestCert: tls.ca !== undefined,
       ALPNProtocols: ['h2', 'http/1.1'],
     },
@@ -137,7 +147,11 @@ function divide(
     socket.off('timeout', end);
     socket.pause();
     socket.unshift(first);
-    if (first[0] !== FIRST_OF_GET) return toGrpc(socket);
+    if (first[0] !== FIRST_OF_GET) {
+      // Only the HTTP server ends its side by itself.
+      socket.allowHalfOpen = false;
+      return toGrpc(socket);
+    }
     toHttp(socket);
     socket.resume();
   });

@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
+import { makeAuthority, makeCertificate } from '../../../../test/rig/certificates.ts';
 import { channel } from '../../../../test/rig/shuffle-node.ts';
 import { MillraceError } from '../../../scheduler/core/index.ts';
 import type { JobId } from '../../../scheduler/core/index.ts';
@@ -52,21 +53,21 @@ function chunk(at: number, count: number): PartitionChunk {
   return { payload: CHUNK, startOffset, endOffset: startOffset + CHUNK.length, ...words };
 }
 
-interface Given extends Pick<RpcServerOptions, 'access'> {
+interface Given extends Partial<Pick<RpcServerOptions, 'access' | 'tls'>> {
   readonly silentMs?: number;
   readonly stalledMs?: number;
 }
 
 async function serve(
   source: ShuffleSource,
-  { access, ...limits }: Given = {},
+  { access, tls = null, ...limits }: Given = {},
 ): Promise<{
   readonly address: string;
   readonly port: number;
   readonly stop: () => Promise<void>;
 }> {
   const server = await startRpcServer({
-    ...{ host: '127.0.0.1', port: 0, tls: null, hasReflection: false },
+    ...{ host: '127.0.0.1', port: 0, tls, hasReflection: false },
     services: [shuffleService(() => source)],
     streams: { source: () => source, ...limits },
     ...(access === undefined ? {} : { access }),
@@ -182,6 +183,72 @@ test.each([
 ])('a connection that brings %s is closed', async (_what, text) => {
   const { port } = await serve(partition(1), { silentMs: 100 });
   expect(bytesIn(await answerTo(port, text))).toBeLessThan(100);
+});
+
+test('a handshake of TLS that is not begun ends its connection', async () => {
+  const tls = await makeCertificate(await makeAuthority(), 'server');
+  const { port } = await serve(partition(1), { tls, silentMs: 100 });
+  expect(await answerTo(port, '')).toBe('');
+});
+
+test('requests that do not wait for their answers end their connection', async () => {
+  let fetches = 0;
+  const source = partition(1);
+  const { port } = await serve({
+    ...source,
+    fetch(range, signal) {
+      fetches += 1;
+      return source.fetch(range, signal);
+    },
+  });
+  const one = get(pathOf(RANGE), { connection: 'keep-alive' });
+  expect(bytesIn(await answerTo(port, one.repeat(100)))).toBeLessThan(CHUNK.length);
+  expect(fetches).toBe(2);
+});
+
+test('a reader may ask for more when it has all bytes, however late their end is noticed', async () => {
+  const asked = deferred();
+  let fetches = 0;
+  const { port } = await serve({
+    register: () => {},
+    async *fetch() {
+      fetches += 1;
+      if (fetches === 2) asked.resolve();
+      yield chunk(0, 1);
+      await asked.promise;
+    },
+  });
+  const socket = open(port);
+  let received = 0;
+  socket.on('data', (piece: Buffer) => {
+    const isFirst = received < CHUNK.length;
+    received += piece.length;
+    if (isFirst && received > CHUNK.length) socket.write(get(pathOf(RANGE)));
+  });
+  socket.write(get(pathOf(RANGE), { connection: 'keep-alive' }));
+  await once(socket, 'close');
+  expect(received).toBeGreaterThan(2 * CHUNK.length);
+});
+
+test('a gRPC client that ends its side is let go', async () => {
+  const { port } = await serve(partition(1));
+  const socket = open(port).resume();
+  socket.write('PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n\0\0\0\x04\0\0\0\0\0', 'latin1');
+  await once(socket, 'data');
+  socket.end();
+  await once(socket, 'close');
+  expect(socket.errored).toBeNull();
+});
+
+test('a stopping server closes connections that have said nothing', async () => {
+  const { port, stop } = await serve(partition(1));
+  const silent = open(port);
+  await once(silent, 'connect');
+  // They are accepted in order.
+  await answerTo(port, get('/other'));
+  const closed = once(silent.resume(), 'close');
+  await stop();
+  expect(await closed).toBeDefined();
 });
 
 test('a head that is too long is refused', async () => {

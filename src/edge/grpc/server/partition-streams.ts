@@ -35,8 +35,22 @@ export interface PartitionStreamsOptions {
   readonly stalledMs: number;
 }
 
+/**
+ * On one connection: a reader that has all bytes of an answer may ask for the next ones before the end of it is noticed here.
+ * Each takes a buffer at once, so those that do not wait for their answers are not served.
+ */
+const AT_ONCE = 2;
+
 export function partitionStreams(options: PartitionStreamsOptions): RequestListener {
-  return (request, response) => void serve(request, response, options);
+  const underWay = new WeakMap<object, number>();
+  return (request, response) => {
+    const { socket } = request;
+    const before = underWay.get(socket) ?? 0;
+    if (before === AT_ONCE) return void socket.destroy();
+    underWay.set(socket, before + 1);
+    response.once('close', () => underWay.set(socket, (underWay.get(socket) ?? 1) - 1));
+    void serve(request, response, options);
+  };
 }
 
 async function serve(
