@@ -41,6 +41,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
       `chr(1) || chr(31) || chr(127)`,
       `'emoji 👩‍👩‍👧 ü'`,
       `chr(8232) || 'é'`,
+      `chr(65279) || 'behind a mark'`,
       `'null'`,
       `'[1,2]'`,
       `''' -- ;'`,
