@@ -20,6 +20,7 @@ export { bracketed, isWildcard } from './host.ts';
 export { inPortions, inTurns } from './in-portions.ts';
 export { jsonFaultAt, lineAndColumn } from './json-fault.ts';
 export { KeyedLock } from './keyed-lock.ts';
+export { keepMarks } from './marks.ts';
 export { machineName } from './machine-name.ts';
 export { LruCache } from './lru-cache.ts';
 export { NameFilter } from './name-filter.ts';

@@ -139,8 +139,8 @@ export interface ResultRows extends RowsMax {
 
 /** The values of a column, and how they become JSON: see `child/json-rows.ts`. */
 export interface ResultValues {
-  /** `json`: a text that is JSON already, and never NULL. */
-  readonly form: 'plain' | 'quoted' | 'number' | 'text' | 'json';
+  /** `json`: a text that is JSON already, and never NULL. `time`: as `quoted`, and not each can be read again. */
+  readonly form: 'plain' | 'quoted' | 'time' | 'number' | 'text' | 'json';
   readonly sql: string;
   /** A value may be long. */
   readonly isLong: boolean;

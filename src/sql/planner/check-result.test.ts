@@ -16,12 +16,22 @@ const good = fragmentResult('s0.1');
 test('accepts what a worker reports', () => {
   expect(resultFault(JSON.stringify(good), HELD, scan)).toBeNull();
   const small = { ...good, parts: [{ rows: 1, bytes: 0, segments: [] }] };
+  const columns = ['a', 'b'].map((name) => ({ name, type: 'BIGINT' }));
+  const stage: Stage = { ...last, fragment: { ...last.fragment, columns } };
   const faultOf = (inline: unknown): string | null =>
-    resultFault(JSON.stringify({ ...small, inline }), HELD, last);
-  for (const parquet of ['AAAA', null]) expect(faultOf({ parquet, rows: [[1]] })).toBeNull();
+    resultFault(JSON.stringify({ ...small, inline }), HELD, stage);
+  const row = [1, '2'];
+  for (const parquet of ['AAAA', null]) {
+    expect(faultOf({ parquet, rows: [row, [null, true]] })).toBeNull();
+    for (const other of [[], [...row, 2]])
+      expect(faultOf({ parquet, rows: [row, other] })).toContain('but its stage has');
+  }
+  const nested = [1, [1]];
+  expect(faultOf({ parquet: 'AAAA', rows: [nested] })).toBeNull();
+  expect(faultOf({ parquet: null, rows: [nested] })).toContain('not plain, and no file');
   expect(faultOf({ parquet: 'AAAA', rows: null })).toBeNull();
   expect(faultOf({ parquet: null, rows: null })).toContain('no list at inline/rows');
-  expect(faultOf({ parquet: 7, rows: [[1]] })).toContain('not base64');
+  expect(faultOf({ parquet: 7, rows: [row] })).toContain('not base64');
 });
 
 const { at, parts, metrics } = good;

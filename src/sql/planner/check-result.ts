@@ -69,14 +69,22 @@ function checkPartition(given: unknown, path: string): void {
   if (sum !== bytes) refuse(`has segments of ${sum} bytes at ${path}, instead of ${String(bytes)}`);
 }
 
-function checkInline(given: unknown, { output }: Stage): void {
+/** Cells of rows without a file are read as values of plain types. */
+function checkInline(given: unknown, { output, fragment }: Stage): void {
   if (given === null) return;
   if (output.kind !== 'result') refuse('has inline rows, but its stage is not the last one');
   const { parquet, rows } = fields(given, 'inline');
   if (parquet !== null && typeof parquet !== 'string')
     refuse('has inline rows that are not base64');
   if (rows === null && parquet !== null) return;
-  for (const row of list(rows, 'inline/rows')) list(row, 'inline/rows');
+  const width = fragment.columns.length;
+  for (const row of list(rows, 'inline/rows')) {
+    const cells = list(row, 'inline/rows');
+    if (cells.length !== width)
+      refuse(`has inline rows of ${cells.length} values, but its stage has ${width} columns`);
+    if (parquet === null && cells.some((cell) => typeof cell === 'object' && cell !== null))
+      refuse('has inline rows with values that are not plain, and no file');
+  }
 }
 
 /** They become literals in the fragments of other tasks. */

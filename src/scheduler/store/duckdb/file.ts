@@ -5,13 +5,16 @@
  * opened, and looks for what other threads have.
  */
 import { DuckDBInstance } from '@duckdb/node-api';
+import { textDecoder } from '@duckdb/node-api/lib/vectors/dataAccessors.js';
 import { existsSync, fstatSync, readdirSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { MillraceError } from '../../core/index.ts';
 import { damaged, locked, unavailable } from './failure.ts';
 import { filledJournal } from './journal-file.ts';
 import { Session } from './session.ts';
-import { closeToOthers } from '../../../kit/index.ts';
+import { closeToOthers, keepMarks } from '../../../kit/index.ts';
+
+keepMarks(textDecoder);
 
 /** A store that ends with the process. */
 export const MEMORY = ':memory:';

@@ -33,6 +33,11 @@ beforeEach(async () => {
 });
 afterEach(() => file.close());
 
+test('a text keeps the character that may mark an encoding', async () => {
+  await insertRows(file.writer, PLAIN, 1, [{ no: 1, text: '\uFEFFtext' }]);
+  expect(await file.writer.rows('select text from t')).toEqual([['\uFEFFtext']]);
+});
+
 test('many rows are inserted in portions, and the thread is free between them', async () => {
   const rows = Array.from({ length: 10_000 }, (_, no) => ({ no, text: `row ${no}` }));
   let isDone = false;

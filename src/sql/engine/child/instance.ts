@@ -5,8 +5,12 @@
  */
 import { quotedText } from '../../plan/index.ts';
 import { DuckDBInstance } from '@duckdb/node-api';
+import { textDecoder } from '@duckdb/node-api/lib/vectors/dataAccessors.js';
+import { keepMarks } from '../../../kit/index.ts';
 import type { InstanceSettings } from '../messages.ts';
 import { literalPath } from '../sql/reader.ts';
+
+keepMarks(textDecoder);
 
 /**
  * Optimizers that are disabled for planning: with them some plans cannot be serialised, or have operators that cannot

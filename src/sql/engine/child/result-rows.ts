@@ -80,8 +80,9 @@ async function jsonRows(
       text += text === '' ? '[' : ',[';
       for (const [at, column] of values.entries()) {
         const value = column[row];
-        if (value === null) return null;
-        if (value === MINUS_ZERO) isExact = false;
+        if (typeof value !== 'string') return null;
+        const isTime = columns[at]?.form === 'time';
+        if (value === MINUS_ZERO || (isTime && FAR.test(value))) isExact = false;
         text += at === 0 ? value : `,${value}`;
       }
       text += ']';
@@ -93,6 +94,12 @@ async function jsonRows(
 
 /** `JSON.stringify` writes it without the sign. */
 const MINUS_ZERO = '-0.0';
+
+/**
+ * DuckDB writes times with a zone by way of milliseconds as floating-point numbers, which are not exact from the year 287396 on, and reads
+ * no interval of more than 999,999,999 hours.
+ */
+const FAR = /^"\d{6}-|\d{10}:/;
 
 /** As JSON; null for a value that may have been cut. */
 function texts(
@@ -107,6 +114,7 @@ function texts(
       case 'text':
         return JSON.stringify(value);
       case 'quoted':
+      case 'time':
         return `"${String(value)}"`;
       case 'number':
         return numberText(value as number | string);

@@ -78,6 +78,17 @@ describe('a result', () => {
     }
   });
 
+  test('has the character that may mark an encoding, in its rows and in the keys of others', async () => {
+    const of = fragment(`SELECT '\uFEFFkey'`, ['VARCHAR']);
+    const { made, read } = await result(of);
+    expect(made.rows).toEqual([['\uFEFFkey']]);
+    expect(read).toEqual(made.rows);
+    const keys = { columns: [0], tasks: 1 };
+    const order = fixture.order(of, { kind: 'whole' }, { keys });
+    const { keys: [found] = [] } = await fixture.engine.run(order, never);
+    expect(found).toMatchObject({ min: '\uFEFFkey', max: '\uFEFFkey', values: ['\uFEFFkey'] });
+  });
+
   test('of a PIVOT over pinned files has its own number of rows', async () => {
     const file = fixture.file('x=1/u.parquet');
     const pin = { path: file, bytes: 0, mtimeNs: '0', footer: '', rows: null, groups: [] };

@@ -41,6 +41,7 @@ const PLAIN: Readonly<Record<string, readonly string[]>> = {
       `chr(1) || chr(31) || chr(127)`,
       `'emoji 👩‍👩‍👧 ü'`,
       `chr(8232) || 'é'`,
+      `chr(65279) || 'behind a mark'`,
       `'null'`,
       `'[1,2]'`,
       `''' -- ;'`,
@@ -148,6 +149,18 @@ test('a zero with a sign is in a file too, because JSON loses it', async () => {
     expect(output.rows).toEqual([[-0]]);
     expect(await read(files.few, columns, 'csv')).toBe('c0\n-0.0\n');
   }
+});
+
+test.each([
+  ['TIMESTAMP WITH TIME ZONE', 'make_timestamptz(9223372036854775806)'],
+  ['TIMESTAMP WITH TIME ZONE', 'make_timestamptz(-9223372000000123456)'],
+  ['INTERVAL', 'to_microseconds(3600000000000000000)'],
+  ['INTERVAL', 'to_days(-1) + to_microseconds(-9223372036854775807)'],
+])('a time that DuckDB cannot read again is in a file too: %s %s', async (type, value) => {
+  const { output, columns, files } = await made(`SELECT ${value}`, [type]);
+  expect(output.rows).toHaveLength(1);
+  for (const format of ['csv', 'ndjson', 'json'] as const)
+    expect(await read(files.few, columns, format)).toBe(await read(files.all, columns, format));
 });
 
 test('parts without a file and parts with one are read in their order', async () => {
