@@ -175,9 +175,12 @@ test.each([
   ['an error', answer(60_000, 'x', ERROR_TYPE)],
 ])('a node that sends %s a byte at a time is given up', async (_what, text) => {
   const address = await odd((socket) => {
-    socket.write(text, 'latin1');
-    const more = setInterval(() => socket.write('x'), 20);
-    socket.once('close', () => clearInterval(more));
+    const send = (next: string): void => {
+      socket.write(next, 'latin1');
+      const cancelTimer = systemClock.after(20, () => send('x'));
+      socket.once('close', cancelTimer);
+    };
+    send(text);
   });
   await expect(fetched(streams(200), address)).rejects.toMatchObject({
     code: 'unreachable',
@@ -186,7 +189,7 @@ test.each([
 });
 
 test.each(['w:99999', 'w:-1', 'unix:/tmp/x', 'w'])(
-  'what is no address, such as %j, is left to gRPC, which cannot reach it',
+  'an address that nothing can have, such as %j, is left to gRPC, which says so',
   async (address) => {
     expect(await fetched(streams(), address)).toBeNull();
     const reading = channel().fetch(address, RANGE, forEver);

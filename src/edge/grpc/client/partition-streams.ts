@@ -184,7 +184,7 @@ function isNoStreams(thrown: unknown): boolean {
 
 type End = Pick<ByteConnectionOptions, 'host' | 'port'>;
 
-/** Null for what is no address: another worker has named it. */
+/** Null if nothing can have this address: another worker has named it. */
 function endOf(address: string): End | null {
   const [, inBrackets, name = inBrackets, port] =
     /^(?:\[([\w:.%]+)\]|([\w.-]+)):(\d{1,5})$/.exec(address) ?? [];
