@@ -2,11 +2,8 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import type { AddressInfo } from 'node:net';
-import { expect, onTestFinished, test, vi } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openFront } from './front.ts';
-
-const found = vi.hoisted(() => ({ addresses: [] as { address: string }[] }));
-vi.mock('node:dns/promises', () => ({ lookup: async () => found.addresses }));
 
 async function taken(address: string): Promise<number> {
   const server = createServer().listen(0, address);
@@ -16,9 +13,8 @@ async function taken(address: string): Promise<number> {
 }
 
 async function open(port: number, addresses: readonly string[]): Promise<number> {
-  found.addresses = addresses.map((address) => ({ address }));
   const front = await openFront({
-    ...{ host: 'a-name', port, tls: null, silentMs: 1_000 },
+    ...{ addresses, port, tls: null, silentMs: 1_000 },
     ...{ toGrpc: (socket) => void socket.destroy(), streams: () => {} },
   });
   onTestFinished(() => front.stop());

@@ -12,7 +12,8 @@ import type { TLSSocket } from 'node:tls';
 import type { ServerTls } from './rpc-server.ts';
 
 export interface FrontOptions {
-  readonly host: string;
+  /** Those of one host: see `addressesOf`. */
+  readonly addresses: readonly string[];
   /** 0 for any free one. */
   readonly port: number;
   readonly tls: ServerTls | null;
@@ -48,7 +49,7 @@ function limits(silentMs: number): ServerOptions {
   };
 }
 
-/** Resolves when it listens, at every address of the host that there is. */
+/** Resolves when it listens, at every one of the addresses that there is. */
 export async function openFront(options: FrontOptions): Promise<Front> {
   const servers: HttpServer[] = [];
   const sockets = new Set<Socket>();
@@ -62,7 +63,7 @@ export async function openFront(options: FrontOptions): Promise<Front> {
     },
   };
   let absent: NodeJS.ErrnoException | null = null;
-  for (const address of await addressesOf(options.host)) {
+  for (const address of new Set(options.addresses)) {
     const server = dividing(options).prependListener('connection', (socket: Socket) => {
       sockets.add(socket);
       socket.once('close', () => sockets.delete(socket));
@@ -85,9 +86,9 @@ export async function openFront(options: FrontOptions): Promise<Front> {
 /** A name may have an address that this machine does not. One that another process has would be answered by that one. */
 const NOT_HERE: ReadonlySet<string | undefined> = new Set(['EADDRNOTAVAIL', 'EAFNOSUPPORT']);
 
-async function addressesOf(host: string): Promise<ReadonlySet<string>> {
-  if (isIP(host) !== 0) return new Set([host]);
-  return new Set((await lookup(host, { all: true })).map(({ address }) => address));
+export async function addressesOf(host: string): Promise<readonly string[]> {
+  if (isIP(host) !== 0) return [host];
+  return (await lookup(host, { all: true })).map(({ address }) => address);
 }
 
 function listening(server: HttpServer, port: number, host: string): Promise<void> {

@@ -9,7 +9,7 @@ import type { ShuffleSource } from '../../../scheduler/contract/index.ts';
 import { cannotListen } from '../../security/index.ts';
 import { accessInterceptor } from './access.ts';
 import type { AccessCheck } from './access.ts';
-import { openFront } from './front.ts';
+import { addressesOf, openFront } from './front.ts';
 import type { Front } from './front.ts';
 import { type RpcService, tolerant } from './handlers.ts';
 import { partitionStreams } from './partition-streams.ts';
@@ -138,7 +138,8 @@ async function frontOf(
   const grpc = server.createConnectionInjector(ServerCredentials.createInsecure());
   try {
     return await openFront({
-      ...{ host, port, tls, silentMs },
+      addresses: await addressesOf(host),
+      ...{ port, tls, silentMs },
       toGrpc: (socket) => grpc.injectConnection(socket),
       streams: partitionStreams({ source, access, life, clock, stalledMs }),
     });
