@@ -8,10 +8,21 @@ export function checkSubmissions({ journal, findings }: Evidence): void {
   const seen = new Set<string>();
   const called = new Set<string>();
   for (const { batch } of journal.commits) {
+    const suspended = new Set(
+      batch.events.flatMap(({ kind, jobNo }) => (kind === 'suspended' ? [jobNo] : [])),
+    );
+    const callers = new Set<string>(
+      [...batch.jobInserts, ...batch.jobUpdates].flatMap(({ no, id }) =>
+        suspended.has(no) ? [id] : [],
+      ),
+    );
     const made = new Set<string>();
     for (const { id, options } of batch.jobInserts) {
       const { startedBy } = decodeJobOptions(options);
-      if (startedBy !== null) made.add(id);
+      if (startedBy === null) continue;
+      made.add(id);
+      // A caller that is cancelled in the commit in which it called leaves no row that waits.
+      if ('job' in startedBy && callers.has(startedBy.job)) called.add(id);
     }
     const said = new Set<string>();
     for (const { jobNo, taskNo, run, name, body } of batch.steps) {
