@@ -137,7 +137,7 @@ export interface ResultRows extends RowsMax {
   readonly isWhole: boolean;
 }
 
-/** The values of a column, and how they become JSON: see `child/json-rows.ts`. */
+/** The values of a column, and how they become JSON: see `child/result-rows.ts`. */
 export interface ResultValues {
   /** `json`: a text that is JSON already, and never NULL. `time`: as `quoted`, and not each can be read again. */
   readonly form: 'plain' | 'quoted' | 'time' | 'number' | 'text' | 'json';

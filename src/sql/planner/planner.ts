@@ -71,8 +71,9 @@ const AT_ONCE = 12;
 const PER_CALLER_MAX = 6;
 const WAITING_MAX = 200;
 const ANYBODY = '';
-const OF_ENGINE: ReadonlySet<string> = new Set(['engine_crashed', 'out_of_memory']);
-const UNBOUND = 'the engine did not survive splitting it; the log of the leader has the details';
+/** What ends an engine, rather than the call alone. */
+const ENGINE_FAULTS: ReadonlySet<string> = new Set(['engine_crashed', 'out_of_memory']);
+const NOT_SPLIT = 'the engine did not survive splitting it; the log of the leader has the details';
 
 interface Planned {
   readonly kind: Command['kind'];
@@ -276,10 +277,10 @@ export class SqlPlanner {
     settings: PlanInput['settings'],
     signal: AbortSignal,
   ): Promise<DistributedQuery> {
-    if (signal.aborted || !isMillraceError(error) || !OF_ENGINE.has(error.code)) throw error;
+    if (signal.aborted || !isMillraceError(error) || !ENGINE_FAULTS.has(error.code)) throw error;
     const { sql, columns, session, duckdb } = await this.#options.engine.plan(asked, signal);
     const input = { sql, columns, session, duckdb, tables: asked.tables, settings };
-    const plan = planQuery({ ...input, logical: null, whyNot: UNBOUND });
+    const plan = planQuery({ ...input, logical: null, whyNot: NOT_SPLIT });
     return { plan, faults: [error.message], isSound: false };
   }
 
